@@ -46,9 +46,9 @@ export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
   return {
     hold,
     scope(rule, wanted) {
-      const { result, made } = listLargeBuffers(rule);
+      const { result, buffers } = listLargeBuffers(rule);
       result.forEach((x, i) => x && wanted[i] && hold(x));
-      for (const buffer of made) if (!uses.has(buffer) && owned.has(buffer)) buffer.free();
+      for (const buffer of buffers) if (!uses.has(buffer) && owned.has(buffer)) buffer.free();
       return result;
     },
     drop(x) {

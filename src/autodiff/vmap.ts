@@ -113,7 +113,10 @@ const whyNoValues =
   "vmap: the values of a mapped tensor cannot be read inside the mapped function, which runs once for all examples; return " +
   "the tensor and read it outside";
 
-/** Computes all examples of a batch. A symbol has the examples along the first axis of its only part. */
+/**
+ * Evaluates each operation of the mapped function for all examples at once. In the function, a mapped tensor is a
+ * symbol with the shape of one example. Its part, one tensor, has the examples along the first axis.
+ */
 export class BatchTrace extends Transformation {
   readonly partCount = 1;
   override readonly isBatch = true;
@@ -158,14 +161,14 @@ export class BatchTrace extends Transformation {
   }
 }
 
-/** The mapped axes of a member of a tree. */
+/** Selects the axes of a member of a tree. One axis, or null, applies to every member. */
 function axesOf(axes: MappedAxes, name: string | number): MappedAxes {
   return typeof axes === "object" && axes !== null
     ? (axes as Record<string, MappedAxes>)[name] ?? null
     : axes;
 }
 
-/** Replaces mapped arrays of keys by tensors of keys. */
+/** Stacks each mapped array of keys to a tensor with a key for each example. */
 function withKeyTensors(tree: unknown, axes: MappedAxes): unknown {
   if (axes === null) return tree;
   if (typeof axes === "number") {
@@ -177,7 +180,12 @@ function withKeyTensors(tree: unknown, axes: MappedAxes): unknown {
   return rebuild(tree, Object.keys(tree), members);
 }
 
-/** Replaces tensors of a tree, each with its mapped axis. A key is the same for all examples. @param option Name for error messages. */
+/**
+ * Replaces the tensors of a tree. A single key among the arguments stays as it is: all examples share it.
+ *
+ * @param option `"inAxes"` or `"outAxes"`, for error messages.
+ * @param replace Receives a tensor and its mapped axis, or null if it is not mapped.
+ */
 function mapAxes<T>(
   tree: T,
   axes: MappedAxes,
@@ -209,12 +217,12 @@ function mapAxes<T>(
   return (Array.isArray(tree) ? members.map(([, member]) => member) : Object.fromEntries(members)) as T;
 }
 
-/** Whether a tensor is a key, which all examples share. */
+/** Whether a tensor is a single key among the arguments. An array of keys has the rank 2. */
 function isSharedKey(x: Tensor, option: string): boolean {
   return option === "inAxes" && isKey(x) && x.rank === 1;
 }
 
-/** The common length of the mapped axes. */
+/** The number of examples: the length that all mapped axes share. */
 function sizeOfAxes(args: readonly unknown[], axes: MappedAxes): number {
   const lengths = new Map<number, string>();
   mapAxes(args, axes, "inAxes", (x, axis, path) => {

@@ -29,19 +29,19 @@ export interface PointsMark {
   readonly y: ArrayLike<number>;
 }
 
-/** The area between two curves. Parts outside the plot are clipped. */
+/** The area between two curves. It extends the vertical axis by at most twice the range of the other marks; the rest is clipped. */
 export interface BandMark {
   /** Kind of the mark. */
   readonly kind: "band";
-  /** Name of the line whose colour the band has. */
+  /** Name of a line in the same chart; the band has its colour. By default, the band has a colour of its own. */
   readonly of?: string;
   /** Name in the legend. */
   readonly name: string;
   /** Horizontal values of the points. */
   readonly x: ArrayLike<number>;
-  /** Lower bound at each place. */
+  /** Lower curve: a value for each member of `x`. */
   readonly low: ArrayLike<number>;
-  /** Upper bound at each place. */
+  /** Upper curve: a value for each member of `x`. */
   readonly high: ArrayLike<number>;
 }
 
@@ -88,11 +88,11 @@ export interface Chart {
   readonly title: string;
   /** Panels, from top to bottom. */
   readonly panels: readonly Panel[];
-  /** Text below the panels. */
+  /** Caption below the panels. */
   readonly note?: string;
-  /** `"small"` for one of many charts side by side. */
+  /** `"small"` for charts that are shown side by side. */
   readonly size?: "normal" | "small";
-  /** Whether the chart shows a right or a wrong prediction. */
+  /** Whether the prediction in the chart is right; undefined if the chart shows no prediction. */
   readonly outcome?: "right" | "wrong";
 }
 
@@ -113,7 +113,7 @@ export function isReference(mark: Mark): boolean {
   return mark.kind === "line" && mark.style === "reference";
 }
 
-/** Class name of the colour of each coloured mark of a chart, by the name of the mark. */
+/** Class names of the colours of lines, points, bands and bars, by the names of the marks. Regions and reference lines have none. */
 export function coloursOf({ panels }: Pick<Chart, "panels">): ReadonlyMap<string, string> {
   const marks = panels.flatMap(({ marks }) => marks).filter((mark) =>
     mark.kind !== "region" && !isReference(mark)
@@ -123,7 +123,7 @@ export function coloursOf({ panels }: Pick<Chart, "panels">): ReadonlyMap<string
   return new Map(marks.map((mark) => [mark.name, `c${names.indexOf(nameOf(mark)) % colourCount}`]));
 }
 
-/** Entries of the legend of a chart, without repetition. Empty for a single name without regions. */
+/** Entries of the legend, one for each name. Empty for a chart with one name, which needs no legend. */
 export function legendOf(chart: Pick<Chart, "panels">): Key[] {
   const colours = coloursOf(chart);
   const keys = new Map<string, Key>();

@@ -168,11 +168,11 @@ async function openOnce(
   const open = async (before?: WebGpuDevice) => {
     if (before && !before.isLost) return before;
     const { findAdapter, openGlMessage } = await import("../device/webgpu/adapter.ts");
-    const found = await findAdapter(implementation);
-    if (!found || hardwareOnly && found.software) return undefined;
-    if (found.openGl && !before) console.warn(`weft: the only GPU is ${openGlMessage(found)}`);
+    const adapter = await findAdapter(implementation);
+    if (!adapter || hardwareOnly && adapter.software) return undefined;
+    if (adapter.openGl && !before) console.warn(`weft: the only GPU is ${openGlMessage(adapter)}`);
     const { openGpu } = await import("./executors/wgsl/open_gpu.ts");
-    return await openGpu({ found });
+    return await openGpu({ adapter });
   };
   // In sequence, so that concurrent calls do not open two devices.
   const opening = (gpus.get(implementation) ?? Promise.resolve(undefined)).then(open, () => open());

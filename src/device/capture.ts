@@ -17,7 +17,7 @@ interface HostNumbers {
 interface Capture {
   readonly device: KernelDevice;
   readonly commands: DeviceCapture;
-  readonly made: Set<Buffer>;
+  readonly buffers: Set<Buffer>;
   readonly numbers: HostNumbers[];
   /** Kernels that wait to be fused. Undefined without fusion. */
   readonly deferred: DeferredKernels | undefined;
@@ -32,7 +32,7 @@ export function isCapturing(): boolean {
 
 /** Whether a buffer was created during the capture. Its content is unknown until the commands run. */
 export function isCaptured(buffer: Buffer): boolean {
-  return current !== undefined && current.made.has(buffer);
+  return current !== undefined && current.buffers.has(buffer);
 }
 
 /** Result and commands of a finished capture. */
@@ -60,11 +60,11 @@ export function capture<T>(device: KernelDevice, body: () => T, fuse?: Fuse): Ca
   const commands = device.capture();
   commands.setActive(true);
   const deferred = fuse && new DeferredKernels(device, fuse);
-  const started: Capture = current = { device, commands, made: new Set(), numbers: [], deferred };
+  const started: Capture = current = { device, commands, buffers: new Set(), numbers: [], deferred };
   let outliving: Buffer[] = [];
   const end = () => {
     current = undefined;
-    outliving = [...started.made].filter((buffer) => !buffer.freed);
+    outliving = [...started.buffers].filter((buffer) => !buffer.freed);
     commands.setActive(false);
     const [list, { reserve }] = [commands.list(), commands];
     reserve.remove(outliving.map(({ memory }) => memory));
@@ -115,8 +115,8 @@ export function kernelDevice(device: KernelDevice): KernelDevice {
  * @param results Buffers that are read later. All other memory of the capture is released.
  */
 export function flushDeferred(results: ReadonlySet<Buffer>): void {
-  const { deferred, made } = current!;
-  deferred?.flush((buffer) => made.has(buffer) && !buffer.isLeftToCollector && !results.has(buffer));
+  const { deferred, buffers } = current!;
+  deferred?.flush((buffer) => buffers.has(buffer) && !buffer.isLeftToCollector && !results.has(buffer));
 }
 
 /** Queues the deferred kernels, then runs `body` without deferring its kernels. */
@@ -147,7 +147,7 @@ export function addHostNumbers(numbers: HostNumbers): void {
 export function registerBuffer(buffer: Buffer): void {
   if (!current) return;
   registerUse(buffer);
-  current.made.add(buffer);
+  current.buffers.add(buffer);
 }
 
 /**

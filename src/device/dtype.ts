@@ -9,8 +9,8 @@ export type TypedArray = Float32Array | Float64Array | Int32Array | Uint32Array 
 /** @throws {TypeError} If `dtype` is not a {@linkcode DType}. */
 export function checkDType(operation: string, dtype: DType): void {
   if (typeof dtype === "string" && Object.hasOwn(deviceArrays, dtype)) return;
-  const known = Object.keys(deviceArrays).join(", ");
-  throw new TypeError(`${operation}: there is no dtype ${describe(dtype)}; valid: ${known}`);
+  const valid = Object.keys(deviceArrays).join(", ");
+  throw new TypeError(`${operation}: there is no dtype ${describe(dtype)}; valid: ${valid}`);
 }
 
 /**

@@ -199,7 +199,7 @@ export const machines: Readonly<Record<MachineName, Machine>> = {
 };
 
 /** Words in the descriptions of adapters. The first match gives the rates. Other GPUs have the rates of an integrated GPU. */
-const known: readonly (readonly [description: RegExp, machine: Machine])[] = [
+const similarMachines: readonly (readonly [description: RegExp, machine: Machine])[] = [
   [/\bh[12]00\b/i, h100],
   [/nvidia|geforce|quadro|radeon (rx|pro)|\barc\b/i, rtx3060],
 ];
@@ -211,7 +211,7 @@ export function machineOf(
     readonly limits: MachineLimits;
   },
 ): Machine & { readonly rates: MachineRates } {
-  const [, { rates }] = known.find(([words]) => words.test(description)) ?? ["", irisXe];
+  const [, { rates }] = similarMachines.find(([words]) => words.test(description)) ?? ["", irisXe];
   return { name: description, limits, software, rates: rates! };
 }
 

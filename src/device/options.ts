@@ -56,21 +56,21 @@ export function checkOptions<T extends object>(
   options: T,
   names: OptionNames<NoInfer<T>>,
 ): void {
-  const known: AnyNames = names;
+  const list: AnyNames = names;
   if (!isOptionObject(options)) {
-    throw new TypeError(`${operation}: the options are ${describe(options)}, expected ${exampleOf(known)}`);
+    throw new TypeError(`${operation}: the options are ${describe(options)}, expected ${exampleOf(list)}`);
   }
   for (const name in options) {
-    if (Object.hasOwn(known, name)) continue;
+    if (Object.hasOwn(list, name)) continue;
     throw new OptionError("unknown-option", `${operation}: unknown option ${name}`, {
       option: name,
-      expected: listOf(Object.keys(known)),
-      fixes: [hintFor(name, Object.keys(known))],
+      expected: listOf(Object.keys(list)),
+      fixes: [hintFor(name, Object.keys(list))],
     });
   }
-  for (const name in known) {
-    if (known[name] === "optional" || options[name as keyof T] !== undefined) continue;
-    const expected = exampleOf(known);
+  for (const name in list) {
+    if (list[name] === "optional" || options[name as keyof T] !== undefined) continue;
+    const expected = exampleOf(list);
     throw new OptionError(
       "missing-option",
       `${operation}: the option ${name} is missing; expected ${expected}`,
@@ -109,21 +109,21 @@ function listOf(names: readonly string[], word = "or"): string {
 }
 
 /** How to correct an unknown name, for a message: the nearest known name, or the list of the known names. */
-export function hintFor(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known);
-  return near === undefined ? `expected ${listOf(known)}` : `did you mean ${near}?`;
+export function hintFor(name: string, names: readonly string[]): string {
+  const near = nearestName(name, names);
+  return near === undefined ? `expected ${listOf(names)}` : `did you mean ${near}?`;
 }
 
 /**
  * The known name that an unknown name probably means: the same letters in another notation (`step_size`), the
  * initials (`lr`), or a name with at most a third of the letters different.
  */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+export function nearestName(name: string, names: readonly string[]): string | undefined {
   const plain = (text: string) => text.replaceAll(/[^a-z0-9]/gi, "").toLowerCase();
   const initials = (text: string) => text.replaceAll(/(?<!^)[a-z0-9]/g, "").toLowerCase();
   const wanted = plain(name);
   let best: { name: string; distance: number } | undefined;
-  for (const candidate of known) {
+  for (const candidate of names) {
     const isAbbreviation = wanted.length > 1 && initials(candidate) === wanted;
     const distance = isAbbreviation ? 0 : editDistance(wanted, plain(candidate));
     if (!best || distance < best.distance) best = { name: candidate, distance };

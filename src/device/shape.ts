@@ -11,8 +11,8 @@ export class ShapeError extends Error {
 }
 
 /** @throws {ShapeError} Always. @param what Name of the value with the shape, such as `"Linear: x"`. */
-export function refuseShape(what: string, found: Shape, expected: string): never {
-  throw new ShapeError(`${what} of shape ${formatShape(found)}, expected ${expected}`);
+export function refuseShape(what: string, shape: Shape, expected: string): never {
+  throw new ShapeError(`${what} of shape ${formatShape(shape)}, expected ${expected}`);
 }
 
 /** Number of elements of a shape. */
@@ -158,15 +158,15 @@ export function resolveReshape(from: Shape, to: Shape): number[] {
   checkShapeList("reshape", to);
   const size = sizeOf(from);
   const unknown = to.filter((length) => length === -1).length;
-  const known = to.reduce((product, length) => length === -1 ? product : product * length, 1);
+  const knownSize = to.reduce((product, length) => length === -1 ? product : product * length, 1);
   const valid = to.every((length) => Number.isInteger(length) && length >= -1) && unknown <= 1 &&
-    (unknown === 0 ? known === size : known > 0 && size % known === 0);
+    (unknown === 0 ? knownSize === size : knownSize > 0 && size % knownSize === 0);
   if (!valid) {
     throw new ShapeError(
       `reshape: ${size} elements of shape ${formatShape(from)} do not fit ${formatShape(to)}`,
     );
   }
-  return to.map((length) => length === -1 ? size / known : length);
+  return to.map((length) => length === -1 ? size / knownSize : length);
 }
 
 /** Strides of an array under another shape. Returns undefined if the new shape requires a copy. */

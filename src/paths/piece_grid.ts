@@ -1,4 +1,4 @@
-/** The grid of a piecewise path, and the search for the piece that contains a time. */
+/** The grid points of a piecewise path, and the search for the piece that contains a time. */
 import { describe } from "../device/describe.ts";
 import { formatShape, refuseShape, sameShape, type Shape, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
@@ -10,21 +10,27 @@ import { Tensor } from "../tensor/tensor.ts";
 import type { Side } from "./path.ts";
 import { checkResolution, lostByRounding, type Timeline, type Times } from "./times.ts";
 
-/** The grid of a piecewise path, on the host and on its device. */
+/** The grid points of a piecewise path, on the host and as tensors. */
 export interface Grid {
+  /** The grid points in float64: one vector for all series, or a row for each series. */
   readonly timeline: Timeline;
+  /** The grid points in the type of the path's values: `(length)` or `(series, length)`. */
   readonly gridPoints: Tensor;
+  /** The first and the last grid point: `(2)` or `(series, 2)`. */
   readonly interval: Tensor;
-  /** The times between pieces, padded with infinity to `(2 ** k - 1,)`, or `(series, 2 ** k - 1)`. */
+  /** The grid points without the first and the last, padded with infinity for bisection: `(2 ** k - 1)` or `(series, 2 ** k - 1)`. */
   readonly interior: Tensor;
-  /** The largest relative change of a gap between shared grid points by rounding to the type of {@linkcode gridPoints}. */
+  /**
+   * The largest relative error of the distance of neighbouring grid points that rounding to the type of `gridPoints`
+   * causes. 0 if grid points differ between series: they are tensors of that type already.
+   */
   readonly lost: number;
 }
 
-/** Maximum number of grid points for a comparison with all of them. With more points, bisection finds the piece. */
+/** Maximum number of inner grid points that are all compared with a time. Bisection finds the piece among more points. */
 const maxComparisons = 256;
 
-/** As {@linkcode maxComparisons}, for times that differ between series. */
+/** {@linkcode maxComparisons} if each series has its own times, and so a comparison for each pair of a time and a grid point. */
 const maxOwnComparisons = 16;
 
 /** Makes the grid of a timeline for values of a type. */
@@ -40,7 +46,7 @@ export function makeGrid(timeline: Timeline, dtype: DType): Grid {
   }
   const rows = timeline.rows.cast(dtype);
   const length = rows.shape.at(-1)!;
-  // Compute the number of series: for two observations, reshape cannot infer it from zero inner times.
+  // A series of two observations has no inner grid points, so reshape cannot infer the number of series by -1.
   const inner = rows.slice(-1, 1, -1).reshape([sizeOf(rows.shape.slice(0, -1)), length - 2]);
   return {
     timeline,
@@ -72,11 +78,11 @@ export function timesSince({ timeline }: Grid, origin: number): Times {
   return "shared" in timeline ? timeline.shared.map((time) => time - origin) : timeline.rows.sub(origin);
 }
 
-/** The pieces that contain times. */
+/** The pieces that contain the times of an evaluation. */
 interface Located {
   /**
-   * Selects the rows of the pieces, or of the grid points at their starts: `(..., pieces, values)` to `(..., values)` or
-   * `(..., n, values)`.
+   * Selects a row for each time from a table with a row for each piece, such as the coefficients: maps
+   * `(..., pieces, values)` to `(..., values)` for one time, and to `(..., n, values)` for n times.
    */
   readonly pick: (rows: Tensor) => Tensor;
   /** The time since the start of the piece. It broadcasts against the result of `pick`. */
@@ -116,7 +122,7 @@ export function locate(
     const time = plainNumber(t);
     if (time !== undefined) {
       const piece = pieceOf(shared, time, side);
-      // Keep a tensor, which may be differentiated.
+      // Gradients can flow to a time that is a tensor.
       const elapsed = typeof t !== "number" && isRecording() ? t.sub(shared[piece]) : time - shared[piece];
       return { pick: (rows) => rows.select(-2, piece), elapsed };
     }
@@ -204,7 +210,7 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
   };
 }
 
-/** Whether pieces that start at some times start before other times. */
+/** Whether a piece that starts at `starts` begins before `times`; with the side `"right"`, before or at `times`. */
 function isBefore(starts: Tensor, times: Tensor, side: Side): Tensor {
   return side === "left" ? starts.less(times) : starts.lessEqual(times);
 }

@@ -100,9 +100,9 @@ export function findCdeintSteps<S extends Tree>(
 
 /** @throws {TypeError | ShapeError} If a state has no tensor, or a leaf no axis. */
 export function checkState(operation: string, argument: string, z0: Tree): void {
-  const found = treeFlatten(z0);
-  if (found.length === 0) checkTensor(`${operation}: ${argument}`, z0);
-  const scalar = found.find(([, { rank }]) => rank === 0);
+  const leaves = treeFlatten(z0);
+  if (leaves.length === 0) checkTensor(`${operation}: ${argument}`, z0);
+  const scalar = leaves.find(([, { rank }]) => rank === 0);
   if (!scalar) return;
   const name = scalar[0] === "" ? argument : `${argument}.${scalar[0]}`;
   throw new ShapeError(`${operation}: ${name} has shape (), expected (..., hidden)`);

@@ -33,8 +33,8 @@ export function denseSolution<S extends Tree>(
   origin: number,
 ): DenseSolution<S> {
   const { y0 } = state;
-  const read = (given: DenseTimes, isDerivative: boolean): S => {
-    const t = timesOf(given, y0, origin);
+  const read = (times: DenseTimes, isDerivative: boolean): S => {
+    const t = timesOf(times, y0, origin);
     const y = readAt(trajectory, y0, t.rank === 0 ? t.reshape([1]) : t, isDerivative);
     return t.rank === 0 ? state.unpack(y.select(0, 0)) : state.unpack(y, 1);
   };
@@ -46,16 +46,16 @@ export function denseSolution<S extends Tree>(
 }
 
 /** @throws {ShapeError} If times of each sample do not fit the state. */
-function timesOf(given: DenseTimes, { shape, dtype }: Tensor, origin: number): Tensor {
+function timesOf(times: DenseTimes, { shape, dtype }: Tensor, origin: number): Tensor {
   const shifted = (t: number) => t - origin;
-  const isNested = !(given instanceof Tensor) && Array.isArray((given as readonly unknown[])[0]);
-  const t = given instanceof Tensor
-    ? origin === 0 ? given.cast(dtype) : given.sub(origin).cast(dtype)
-    : typeof given === "number"
-    ? tensor(shifted(given), { dtype })
+  const isNested = !(times instanceof Tensor) && Array.isArray((times as readonly unknown[])[0]);
+  const t = times instanceof Tensor
+    ? origin === 0 ? times.cast(dtype) : times.sub(origin).cast(dtype)
+    : typeof times === "number"
+    ? tensor(shifted(times), { dtype })
     : isNested
-    ? tensor((given as readonly number[][]).map((row) => row.map(shifted)), { dtype })
-    : tensor(Float64Array.from(given as ArrayLike<number>, shifted), { dtype });
+    ? tensor((times as readonly number[][]).map((row) => row.map(shifted)), { dtype })
+    : tensor(Float64Array.from(times as ArrayLike<number>, shifted), { dtype });
   if (t.rank < 2 || t.rank === 2 && shape.length > 0 && t.shape[0] === shape[0]) return t;
   throw new ShapeError(
     `solve: dense times have shape ${

@@ -247,14 +247,14 @@ export function solvePacked(
       y0,
       (field) => solve(isTraced ? field : checked),
       ({ y }) => [y],
-      (field, { y }, ...given) =>
+      (field, { y }, ...args) =>
         solveBackwardsAdaptively(
           withStageTolerances(tableau, backwards, 2),
           times,
           backwards,
           field,
           y,
-          ...given,
+          ...args,
         ),
     );
   }
@@ -281,7 +281,7 @@ export function solvePacked(
     y0,
     solve,
     (states) => [states],
-    (...given) => solveBackwardsInSteps(backwards, times, { ...choice, compile }, ...given),
+    (...args) => solveBackwardsInSteps(backwards, times, { ...choice, compile }, ...args),
   );
   return { y };
 }
@@ -353,9 +353,9 @@ export async function findPackedSteps(
     ...adaptive,
     compile,
   });
-  const found = controller?.kind === "fixed"
+  const accepted = controller?.kind === "fixed"
     ? stepsOnGrid(tableau, y0, times, stepChoiceOf(options, origin), adaptive)
     : await runSearchAsync(search);
-  recordStatistics(statistics, found);
-  return { method, interval: [t[0], t[t.length - 1]], origin, found };
+  recordStatistics(statistics, accepted);
+  return { method, interval: [t[0], t[t.length - 1]], origin, found: accepted };
 }

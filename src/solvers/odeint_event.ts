@@ -240,7 +240,7 @@ export function odeintEvent<S extends Tree>(
     from: EventStart,
   ) => {
     const field = checkField(functions.f);
-    const found = withoutAnyRecording(() =>
+    const eventSteps = withoutAnyRecording(() =>
       tidy(() => {
         checkStart(from.values, owners, directions);
         const events = eventsOf(functions);
@@ -248,9 +248,9 @@ export function odeintEvent<S extends Tree>(
         return runSearch(searchEvents(solver, field, y0, interval, searched, events, from));
       })
     );
-    checkFound(found, tableau.name, start.host, adaptive, dtype);
-    recordStatistics(statistics, found);
-    for (const { ends } of found.lists) {
+    checkFound(eventSteps, tableau.name, start.host, adaptive, dtype);
+    recordStatistics(statistics, eventSteps);
+    for (const { ends } of eventSteps.lists) {
       checkResolution([start.host, ends.at(-1)!], dtype, "odeintEvent: the start and the event");
     }
     const times = [adaptive.jumps ?? [], adaptive.stops ?? []].flatMap((list) => Array.from(list));
@@ -263,7 +263,7 @@ export function odeintEvent<S extends Tree>(
         y0,
         start.host,
         way,
-        found,
+        eventSteps,
         eventsOf(functions),
         {
           values: [...times, ...end ? [end.host] : []],
@@ -273,26 +273,26 @@ export function odeintEvent<S extends Tree>(
         from.slope[0],
         { ...others, compile, checkpoint: adjoint === "checkpoint" },
       )
-      : solveElsewhere([y0, ofStart, ofEnd], functions, found);
-    return [t, y, ts, ys, ...whichOf(found, owners, maxEvents, column, dtype)];
+      : solveElsewhere([y0, ofStart, ofEnd], functions, eventSteps);
+    return [t, y, ts, ys, ...whichOf(eventSteps, owners, maxEvents, column, dtype)];
   };
   /** A solve with another adjoint, up to its first event. */
   const solveElsewhere = (
     [y0, ofStart, ofEnd]: readonly Tensor[],
     { f, values }: Functions,
-    found: EventSteps,
+    eventSteps: EventSteps,
   ): EventStates => {
-    const times = found.lists.map((list) => list.ends.at(-1)!);
+    const times = eventSteps.lists.map((list) => list.ends.at(-1)!);
     const last = times.reduce((a, b) => Math.abs(b - start.host) > Math.abs(a - start.host) ? b : a);
-    const steps = { method, interval: [start.host, last] as const, origin: 0, found };
+    const steps = { method, interval: [start.host, last] as const, origin: 0, found: eventSteps };
     const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
     // A later start begins at a point that the solution left before.
     const first = start.move ? y0.sub(stopGradient(f(scalar(start.host, dtype), y0)).mul(ofStart)) : y0;
-    const given = { ...others, method, steps, statistics: undefined };
+    const chosen = { ...others, method, steps, statistics: undefined };
     const host = Float64Array.of(start.host, last);
-    const y = solvePacked(shifted, { ...state, y0: first }, host, given, odeDefaults).y.select(0, 1);
+    const y = solvePacked(shifted, { ...state, y0: first }, host, chosen, odeDefaults).y.select(0, 1);
     const table = (of: (list: EventList) => number) =>
-      tableOf(found, 1, [], (list) => of(list), dtype).squeeze(0);
+      tableOf(eventSteps, 1, [], (list) => of(list), dtype).squeeze(0);
     const t = table(({ ends }) => ends.at(-1)!);
     const kind = table(({ crossed }) => crossed.at(-1)!);
     const orders = derivativeOrder();
@@ -304,20 +304,20 @@ export function odeintEvent<S extends Tree>(
     return { t: time, y: moved.y, ts: time.expandDims(0), ys: moved.y.expandDims(0) };
   };
 
-  const given = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
+  const inputs = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
   const all = { f: field, values: valuesOf, restart: next, measure: adaptive.measure };
   const traced = tracedOf(all, state.y0, adaptive.norm);
   const functionsNow = traced ? traced.with(traced.tensors) : all;
   const { result: from, release } = tidyLater(() => startAt(state.y0, functionsNow));
   const results = traced && isCapturing()
     ? inEachCall(
-      [...from.slope, from.size, from.values, from.signs, ...given, ...traced.tensors],
+      [...from.slope, from.size, from.values, from.signs, ...inputs, ...traced.tensors],
       ([slope, size, values, signs, ...rest]) => {
-        const functions = traced.with(rest.slice(given.length));
-        return solve(rest.slice(0, given.length), functions, { slope: [slope], size, values, signs });
+        const functions = traced.with(rest.slice(inputs.length));
+        return solve(rest.slice(0, inputs.length), functions, { slope: [slope], size, values, signs });
       },
     )
-    : solve(given, functionsNow, from);
+    : solve(inputs, functionsNow, from);
   release(results);
   const [t, y, ts, ys, which, whichAll] = results;
   return {
@@ -340,14 +340,17 @@ function checkedState(next: Tensor, y: Tensor): Tensor {
 
 /** The position of the event function of the last event, a column, and of all events along a first axis; -1 without. */
 function whichOf(
-  found: EventSteps,
+  eventSteps: EventSteps,
   owners: readonly number[],
   maxEvents: number,
   column: readonly number[],
   dtype: Tensor["dtype"],
 ): [Tensor, Tensor] {
-  const crossed = found.lists.map(({ crossed }) => crossed.filter((number) => number >= 0));
+  const crossed = eventSteps.lists.map(({ crossed }) => crossed.filter((number) => number >= 0));
   const ownerOf = (number: number | undefined) => number === undefined ? -1 : owners[number];
-  const last = tableOf(found, 1, column, ({ crossed }) => owners[crossed.at(-1)!] ?? -1, dtype);
-  return [last.squeeze(0), tableOf(found, maxEvents, column, (_, k, i) => ownerOf(crossed[i][k]), dtype)];
+  const last = tableOf(eventSteps, 1, column, ({ crossed }) => owners[crossed.at(-1)!] ?? -1, dtype);
+  return [
+    last.squeeze(0),
+    tableOf(eventSteps, maxEvents, column, (_, k, i) => ownerOf(crossed[i][k]), dtype),
+  ];
 }

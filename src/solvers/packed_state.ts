@@ -114,16 +114,16 @@ function checkType(operation: string, path: string, { dtype }: Tensor, expected:
 
 /** The slopes of the leaves of a state, in the order of the leaves. */
 function slopesOf(slopes: Tree, leaves: readonly [path: string, leaf: Tensor][]): Tensor[] {
-  const found = new Map(treeFlatten(slopes));
-  const names = [leaves.map(([path]) => path), [...found.keys()]];
-  if (found.size !== leaves.length || names[0].some((path) => !found.has(path))) {
-    const [expected, given] = names.map((paths) => paths.join(", ") || "no tensor");
+  const returned = new Map(treeFlatten(slopes));
+  const names = [leaves.map(([path]) => path), [...returned.keys()]];
+  if (returned.size !== leaves.length || names[0].some((path) => !returned.has(path))) {
+    const [expected, actual] = names.map((paths) => paths.join(", ") || "no tensor");
     throw new TypeError(
-      `odeint: the vector field returned ${given} for a state of ${expected}; they must have the same structure`,
+      `odeint: the vector field returned ${actual} for a state of ${expected}; they must have the same structure`,
     );
   }
   return leaves.map(([path, leaf]) => {
-    const slope = found.get(path)!;
+    const slope = returned.get(path)!;
     checkSlope(slope, leaf, path);
     return slope;
   });
@@ -143,9 +143,9 @@ export function checkSlope(
     );
   }
   if (sameShape(slope.shape, y.shape)) return;
-  const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
+  const [actual, expected] = [slope, y].map(({ shape }) => formatShape(shape));
   throw new ShapeError(
-    `${operation} returned ${found}${place} for a state of ${expected}; they must have the same shape`,
+    `${operation} returned ${actual}${place} for a state of ${expected}; they must have the same shape`,
   );
 }
 

@@ -22,10 +22,10 @@ interface Stage {
 }
 
 /**
- * Computes a stage. `known` is y + dt sum_j a_ij k_j over the stages before stage i: the state of an explicit stage, and the
+ * Computes a stage. `explicitPart` is y + dt sum_j a_ij k_j over the stages before stage i: the state of an explicit stage, and the
  * constant term in the equation of an implicit stage.
  */
-export type StageRule = (i: number, t: Tensor, known: Parts) => Stage;
+export type StageRule = (i: number, t: Tensor, explicitPart: Parts) => Stage;
 
 /** A step that has been taken. */
 export interface Step {

@@ -301,8 +301,8 @@ function finish<S extends Tree, R extends Tree>(
 
 /** Times of rows for a function: one for all samples, or a column. Padding becomes the first time, which has finite results. */
 function timesFor(t: Tensor, { shape: [batch, ...rest] }: Tensor, ownTimes: boolean, begin: number): Tensor {
-  const known = t.equal(t).where(t, begin);
-  if (t.rank === 1 && !ownTimes) return known;
+  const filled = t.equal(t).where(t, begin);
+  if (t.rank === 1 && !ownTimes) return filled;
   const column = [t.shape[0], t.rank === 2 ? batch : 1, ...rest.map(() => 1)];
-  return known.reshape(column).broadcastTo([t.shape[0], batch, ...rest.map(() => 1)]);
+  return filled.reshape(column).broadcastTo([t.shape[0], batch, ...rest.map(() => 1)]);
 }

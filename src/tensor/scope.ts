@@ -31,7 +31,7 @@ export function* buffersOf(tree: unknown): Generator<Buffer> {
  */
 export function tidy<T>(body: () => T): T {
   checkFunction("tidy", "body", body);
-  return bufferScope(body, (result, made) => outliveScopes() ? made : buffersOf(result));
+  return bufferScope(body, (result, owned) => outliveScopes() ? owned : buffersOf(result));
 }
 
 /**
@@ -40,9 +40,9 @@ export function tidy<T>(body: () => T): T {
  */
 export function tidyLater<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
   let survivors = new Set<Buffer>();
-  const result = bufferScope(body, (result, made) => {
-    survivors = outliveScopes() ? new Set() : new Set(buffersOf(result)).intersection(made);
-    return outliveScopes() ? made : survivors;
+  const result = bufferScope(body, (result, owned) => {
+    survivors = outliveScopes() ? new Set() : new Set(buffersOf(result)).intersection(owned);
+    return outliveScopes() ? owned : survivors;
   });
   const release = (wanted: unknown) => {
     const kept = new Set(buffersOf(wanted));

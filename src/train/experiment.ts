@@ -136,14 +136,14 @@ export function settingsOf(
   experiment: Experiment,
   chosen: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> & RunSettings {
-  const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined));
-  checkValues(experiment, given);
+  const explicit = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined));
+  checkValues(experiment, explicit);
   const settings = {
     ...defaultsOf(optionsOf(experiment)),
-    ...experiment.defaultsFor?.(given),
-    ...given,
+    ...experiment.defaultsFor?.(explicit),
+    ...explicit,
   } as Readonly<Record<string, unknown>> & RunSettings;
-  experiment.check?.(settings, given);
+  experiment.check?.(settings, explicit);
   return settings;
 }
 
@@ -156,8 +156,12 @@ export function checkConfigNames(operation: string, experiment: Experiment, conf
   const names = Object.entries(optionsOf(experiment)).map((
     [name, { within = name }],
   ) => [within, "optional"]);
-  const known = Object.fromEntries([["experiment", "required"], ...names]);
-  checkOptions(operation, config as Record<string, unknown>, known as OptionNames<Record<string, unknown>>);
+  const accepted = Object.fromEntries([["experiment", "required"], ...names]);
+  checkOptions(
+    operation,
+    config as Record<string, unknown>,
+    accepted as OptionNames<Record<string, unknown>>,
+  );
 }
 
 /** Value of an option, and the object of the configuration that contains the value. */
@@ -176,9 +180,9 @@ function flattenSettings(settings: Readonly<Record<string, unknown>>, schema: Op
 /** @throws {OptionError} If an option is unknown, or a value is out of range. */
 export function checkValues(experiment: Experiment, values: Readonly<Record<string, unknown>>): void {
   const schema = optionsOf(experiment);
-  const given = flattenSettings(values, schema).filter(([, value]) => value !== undefined);
+  const placed = flattenSettings(values, schema).filter(([, value]) => value !== undefined);
   const isKnown = ([name, , within]: Placed) => Object.hasOwn(schema, name) && schema[name].within === within;
-  const unknown = given.filter((one) => !isKnown(one)).map(([name]) => name);
+  const unknown = placed.filter((one) => !isKnown(one)).map(([name]) => name);
   if (unknown.length > 0) {
     const names = Object.keys(experiment.options);
     throw new OptionError(
@@ -190,7 +194,7 @@ export function checkValues(experiment: Experiment, values: Readonly<Record<stri
       { option: unknown[0], expected: names.join(", ") },
     );
   }
-  for (const [name, value] of given) {
+  for (const [name, value] of placed) {
     if (schema[name].accepts(value)) continue;
     const { expected } = schema[name];
     throw new OptionError(
@@ -213,8 +217,8 @@ export function shortJson(value: unknown): string {
  * @throws {OptionError} If the name is unknown. The message suggests the nearest name, or lists the names.
  */
 export function experimentNamed(experiments: readonly Experiment[], name: string): Experiment {
-  const found = experiments.find((experiment) => experiment.name === name);
-  if (found) return found;
+  const experiment = experiments.find((one) => one.name === name);
+  if (experiment) return experiment;
   const names = experiments.map(({ name }) => name);
   throw new OptionError("unknown-experiment", `unknown experiment "${name}"`, {
     expected: names.join(", "),

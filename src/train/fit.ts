@@ -9,8 +9,8 @@ import type { Task } from "./task.ts";
  */
 export function checkFit({ optimizer, fit }: Pick<Task, "optimizer" | "fit">, epochs: number): void {
   if (!optimizer === !fit) {
-    const found = fit ? "both an optimiser and fit" : "no optimiser and no fit";
-    throw new TypeError(`train: the task has ${found}; expected exactly one of them`);
+    const fault = fit ? "both an optimiser and fit" : "no optimiser and no fit";
+    throw new TypeError(`train: the task has ${fault}; expected exactly one of them`);
   }
   if (fit && epochs !== 1) {
     throw new RangeError(`train: epochs is ${epochs}; expected 1, since the task is fitted in closed form`);

@@ -66,11 +66,11 @@ export function stepOf<Batch extends Tree>(
       ? Infinity
       : memory * Math.max(leastShare, Math.min(1, samples / total));
     const { measures, gradients } = withMemoryLimit(limit, () => {
-      const found = parts.length === 1
+      const computed = parts.length === 1
         ? gradientOf(task, take(0, samples), key)
         : gradientInParts(task, take, parts, key);
       // Deferred kernels take their memory when they are queued.
-      return limit === Infinity ? found : withoutDeferring(() => found);
+      return limit === Infinity ? computed : withoutDeferring(() => computed);
     });
     optimizer.step(clip(gradients, task));
     return measures;

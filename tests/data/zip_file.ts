@@ -1,20 +1,21 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A file for an archive, and the values that its directory entry claims. */
+/** A file for {@linkcode zipFile}. */
 export interface ZippedFile {
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** The correct value by default. */
+  /** Decompressed size in the headers of the file; by default the true size. */
   readonly claimedSize?: number;
   readonly method?: "stored" | "deflated";
+  /** Whether the headers mark the content as encrypted. The content itself stays as it is. */
   readonly isEncrypted?: boolean;
 }
 
 /**
- * A zip archive.
+ * Makes a zip archive.
  *
- * @param form Zip64 has a record of 64-bit numbers before the end of the archive. Otherwise, the end has the
- * lowest 16 bits of the number of files.
+ * @param form `"zip64"`: the number of files and the position of the directory are in a Zip64 record of 64-bit
+ * numbers. `"zip"`: they are in the record at the end, which has only 16 bits for the number of files.
  */
 export function zipFile(
   files: readonly ZippedFile[],

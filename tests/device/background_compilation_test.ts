@@ -16,8 +16,8 @@ const compilations = new WeakMap<WebGpuDevice, Compilation>();
 
 /** Opens a device that compiles in the background, and takes 20 ms longer for each kernel. */
 async function openSlow(): Promise<WebGpuDevice> {
-  const found = await findAdapter(shared!.implementation);
-  const device = await openGpu({ found: { ...found!, implementation: "dawn" } });
+  const adapter = await findAdapter(shared!.implementation);
+  const device = await openGpu({ adapter: { ...adapter!, implementation: "dawn" } });
   const { gpuDevice } = device;
   const compilation: Compilation = { current: 0, most: 0 };
   compilations.set(device, compilation);

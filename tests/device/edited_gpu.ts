@@ -31,31 +31,31 @@ export interface Changes {
 export async function editedAdapter(
   { edit = (code) => code, limits = {}, description }: Changes,
 ): Promise<FoundAdapter> {
-  const found = (await findAdapter(shared!.implementation))!;
-  const { adapter } = found;
+  const adapter = (await findAdapter(shared!.implementation))!;
+  const { gpu } = adapter;
   const edited = {
-    info: adapter.info,
-    features: adapter.features,
-    limits: new Proxy(adapter.limits, {
+    info: gpu.info,
+    features: gpu.features,
+    limits: new Proxy(gpu.limits, {
       get: (target, name) => Reflect.get(limits, name) ?? Reflect.get(target, name, target),
     }),
     async requestDevice(descriptor: GPUDeviceDescriptor) {
-      const device = await adapter.requestDevice(descriptor);
+      const device = await gpu.requestDevice(descriptor);
       const compile = device.createShaderModule.bind(device);
       device.createShaderModule = (given) => compile({ ...given, code: edit(given.code) });
       return device;
     },
   };
   return {
-    ...found,
-    adapter: edited as unknown as GPUAdapter,
-    description: description ?? found.description,
+    ...adapter,
+    gpu: edited as unknown as GPUAdapter,
+    description: description ?? adapter.description,
   };
 }
 
 /** Opens a separate device for tests. */
 export async function openEdited({ maxWorkgroups, ...changes }: Changes = {}): Promise<WebGpuDevice> {
-  return await openGpu({ maxWorkgroups, found: await editedAdapter(changes) });
+  return await openGpu({ maxWorkgroups, adapter: await editedAdapter(changes) });
 }
 
 /** Runs `body` with a device per order of work, after a device without a change of the order. */

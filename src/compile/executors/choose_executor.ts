@@ -70,8 +70,8 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
     const reason = whyStepped(run, loops);
     if (reason) return { executor: "stepped", reason };
     if (wanted) return { executor: wanted, reason: "as asked for" };
-    const known = schedulesByDevice.get(device)?.get(nameOf(run));
-    return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
+    const tuned = schedulesByDevice.get(device)?.get(nameOf(run));
+    return tuned ? { ...tuned, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
   };
   const decide = <T>(run: Run, act: (choice: Choice & Schedule) => T): T => {
     const choice = choose(run);
@@ -102,10 +102,10 @@ export function executorOf(
   wanted?: ExecutorName,
 ): Executor | undefined {
   if (wanted !== undefined) checkWord("scan", "executor", wanted, ["fused", "stepped"]);
-  const given = [...state, ...sequences];
+  const tensors = [...state, ...sequences];
   // Inside another loop's trace, the operations of this loop become part of the outer body.
-  if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;
-  const executor = executorFor(asAnyDevice(deviceOf("scan", given)), wanted);
+  if (state.length === 0 || tensors.some(({ storage }) => storage instanceof Symbolic)) return undefined;
+  const executor = executorFor(asAnyDevice(deviceOf("scan", tensors)), wanted);
   return replaceExecutor ? replaceExecutor(executor, wanted) : executor;
 }
 

@@ -101,11 +101,11 @@ function machineFor(machine: MachineName | Machine | undefined): Machine | undef
 
 /** Loops in segments of time run many times: equal descriptions are printed once. */
 function withoutRepetition(loops: readonly Description[]): Description[] {
-  const found = [...Map.groupBy(loops, textOf).values()];
-  if (found.length === 0) {
+  const groups = [...Map.groupBy(loops, textOf).values()];
+  if (groups.length === 0) {
     return [withLines({ parts: [] }, "no compiled loop: everything here runs step by step")];
   }
-  return found.map((equal) =>
+  return groups.map((equal) =>
     equal.length > 1 ? { ...equal[0], title: `${equal.length} times: ${equal[0].title}` } : equal[0]
   );
 }

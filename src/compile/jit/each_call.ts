@@ -100,15 +100,15 @@ function pinned(device: KernelDevice, x: Tensor): Tensor {
 }
 
 function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
-  const given = inputs.map((x) => pinned(device, x));
+  const pinnedInputs = inputs.map((x) => pinned(device, x));
   const isWanted = inputs.map((x) => isRecording() && isFloat(x.dtype) && isWatched(x));
-  const wrt = given.filter((_, i) => isWanted[i]);
+  const wrt = pinnedInputs.filter((_, i) => isWanted[i]);
   const allocate = (specs: readonly TensorSpec[]) =>
     withoutDeferring(() => specs.map(({ shape, dtype }) => new Tensor(allocateView(device, shape, dtype))));
   const store = (results: readonly Tensor[], targets: readonly Tensor[]) =>
     results.forEach((x, i) => device.map(identity, [x.view], targets[i].view as BufferView));
 
-  const specs = outsideCapture(() => withoutAnyRecording(() => tidy(() => f(given).map(specOf))));
+  const specs = outsideCapture(() => withoutAnyRecording(() => tidy(() => f(pinnedInputs).map(specOf))));
   const outputs = allocate(specs);
   const targets = outputs.map((x) => pinned(device, x));
   let pullback: ((cotangents: Tensor[]) => Tensor[]) | undefined;
@@ -121,12 +121,12 @@ function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): 
     free();
     bufferScope(
       () => {
-        if (wrt.length === 0) return store(f(given), targets);
-        const { value, pullback: pull } = vjp(() => [...f(given)], wrt);
+        if (wrt.length === 0) return store(f(pinnedInputs), targets);
+        const { value, pullback: pull } = vjp(() => [...f(pinnedInputs)], wrt);
         store(value, targets);
         pullback = pull;
       },
-      (_, made) => residuals = wrt.length === 0 ? [] : [...made],
+      (_, buffers) => residuals = wrt.length === 0 ? [] : [...buffers],
     );
   });
   if (wrt.length === 0) return outputs;

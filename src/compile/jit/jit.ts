@@ -214,12 +214,12 @@ class Trace<R> {
 
     const tensors = new Map(call.tensors.map((x, i) => [x, this.#inside[i]]));
     const args = argumentsWith(call.args, tensors, this.#keys);
-    const made = new WeakSet<Tensor>();
+    const ownTensors = new WeakSet<Tensor>();
     const watcher = {
-      made: (x: Tensor) => void made.add(x),
+      made: (x: Tensor) => void ownTensors.add(x),
       assigned: (memory: View["source"]) => typeof memory !== "number" && void this.#written.add(memory),
       used: (x: Tensor, storage: View | Symbolic) => {
-        if (made.has(x) || this.#closedOver.has(x)) return;
+        if (ownTensors.has(x) || this.#closedOver.has(x)) return;
         if (storage instanceof Symbolic) {
           throw new JitError(
             "jit: a function called in the body of a loop, jvp or vmap closes over a tensor of the body: pass it as an argument",
@@ -238,7 +238,7 @@ class Trace<R> {
           );
         }
         flushDeferred(new Set(buffersOf(result)));
-        return this.#outputsOf(result, made);
+        return this.#outputsOf(result, ownTensors);
       }, isProfiling() ? undefined : fuseDeferred)
     );
     this.#captured = captured;
@@ -253,14 +253,14 @@ class Trace<R> {
   }
 
   /** Returns a function that makes the results of a call. Memory of the trace is copied, because the next call overwrites it. */
-  #outputsOf(result: R, made: WeakSet<Tensor>): (call: Call) => R {
+  #outputsOf(result: R, ownTensors: WeakSet<Tensor>): (call: Call) => R {
     const own = new Set(
       [...this.#copied.map((i) => this.#inside[i]), ...this.#keys].map((x) => x.view.source),
     );
     const outputs = treeLeaves(result).map((x): (call: Call) => Tensor => {
       const position = this.#inside.indexOf(x);
       if (position >= 0) return ({ tensors }) => tensors[position];
-      if (!made.has(x)) return () => x;
+      if (!ownTensors.has(x)) return () => x;
       const { view } = x;
       if (!hasBuffer(view) || !isCaptured(view.source) && !own.has(view.source)) {
         return () => new Tensor(view);

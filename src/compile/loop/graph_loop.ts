@@ -189,9 +189,9 @@ export function runStepByStep(
   const produced: Tensor[][] = [];
   const totals: (Tensor | undefined)[] = sums.map(() => undefined);
   const nodes = topological([...next, ...outputs, ...sums], values);
-  const given = nodes.filter((node) => values.has(node));
+  const inputs = nodes.filter((node) => values.has(node));
   for (let step = 0; step < steps; step++) {
-    const own = new Map<Node, Tensor>(given.map((node) => {
+    const own = new Map<Node, Tensor>(inputs.map((node) => {
       const { tensor, varies } = values.get(node)!;
       return [node, varies ? tensor.select(0, step) : tensor];
     }));

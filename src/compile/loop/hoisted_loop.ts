@@ -20,7 +20,7 @@ import {
 export interface LoopGraph extends LoopNodes {
   readonly trace: GraphTrace;
   /** Nodes with given values, besides the state, and whether the values differ from step to step. */
-  readonly given: ReadonlyMap<Node, boolean>;
+  readonly inputs: ReadonlyMap<Node, boolean>;
   /** Given nodes that block hoisting as the state does: operations that read them stay in the loop. */
   readonly notHoisted: readonly Node[];
   /** Nodes that are gradients. The sums are linear in them, and they are zero in the padding lanes of a tile. */
@@ -62,14 +62,14 @@ export interface HoistedLoop {
 
 /** Hoists what can be hoisted out of a loop. */
 export function hoist(graph: LoopGraph, keepsProducts: boolean): HoistedLoop {
-  const { state, next, outputs, sums, given, notHoisted } = graph;
+  const { state, next, outputs, sums, inputs, notHoisted } = graph;
   const roots = [...next, ...outputs, ...sums];
   const inState = new Set([...state, ...notHoisted]);
-  const order = topological(roots, given);
+  const order = topological(roots, inputs);
   const operations = order.filter((node): node is OperationNode =>
-    node.kind === "operation" && !given.has(node)
+    node.kind === "operation" && !inputs.has(node)
   );
-  const varying = new Set<Node>(order.filter((node) => given.get(node)));
+  const varying = new Set<Node>(order.filter((node) => inputs.get(node)));
   const inLoop = new Set<Node>();
   for (const node of operations) {
     if (node.inputs.some((input) => varying.has(input))) varying.add(node);
@@ -87,13 +87,13 @@ export function hoist(graph: LoopGraph, keepsProducts: boolean): HoistedLoop {
   const read = order.filter((node) =>
     wanted.has(node) && !inLoop.has(node) && !state.includes(node) && node.kind !== "literal"
   );
-  const known = [...read, ...outputs.filter((node) => !inLoop.has(node))];
-  const before = topological(known, given).filter((node) => !given.has(node) && !state.includes(node));
+  const needed = [...read, ...outputs.filter((node) => !inLoop.has(node))];
+  const before = topological(needed, inputs).filter((node) => !inputs.has(node) && !state.includes(node));
   // A gradient tape must record each operation separately.
   const watched = dependingOn(graph.watched, before);
   const { fusedChains, parts } = chainsOf(
     before,
-    new Set(known),
+    new Set(needed),
     (node) => watched.has(node) ? undefined : varying.has(node),
   );
   const hoisted = before.filter((node) => !parts.has(node));

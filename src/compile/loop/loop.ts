@@ -24,7 +24,7 @@ import { nextStateTensors } from "./next_state.ts";
 import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
 import { GraphTrace, type Node } from "../trace/graph.ts";
-import { knownTrace, type TraceOfBody } from "./known_traces.ts";
+import { cachedTrace, type TraceOfBody } from "./cached_traces.ts";
 import {
   bindLoop,
   closedOver,
@@ -38,8 +38,8 @@ import { type LoopStructure, structureOf } from "./loop_structure.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import type { Executor } from "../executors/run.ts";
 import {
-  type Given,
   gradientsOfInputs,
+  type LoopArguments,
   runAgainForGradient,
   runInSegments,
   type RunSteps,
@@ -115,21 +115,21 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     if (transformed) return transformed;
     if (!this.#executor || !this.#traced) return this.#runBody(carry, steps);
     const { structure, constants, outputs } = this.#traced;
-    const given = { initial: treeLeaves(carry), sequences: treeLeaves(this.#sequences), constants };
-    return asTrees(carry, outputs, runTraced(structure, given, steps, this.#executor, this.#options));
+    const args = { initial: treeLeaves(carry), sequences: treeLeaves(this.#sequences), constants };
+    return asTrees(carry, outputs, runTraced(structure, args, steps, this.#executor, this.#options));
   }
 
   /** Runs the loop inside `jvp` or `vmap`. Returns undefined if no input is a symbol of such a transformation. */
   #runTransformed(carry: C, steps: number): LoopRun<C, Y> | undefined {
     const [initial, sequences] = [treeLeaves(carry), treeLeaves(this.#sequences)];
-    const given = [...initial, ...sequences];
-    if (!(traceOf([...given, ...this.#traced?.constants ?? []]) instanceof Transformation)) return undefined;
+    const inputs = [...initial, ...sequences];
+    if (!(traceOf([...inputs, ...this.#traced?.constants ?? []]) instanceof Transformation)) return undefined;
     const { compile = true } = this.#options;
     const traced = compile ? unlessUncompilable(() => this.#traceBody(carry)) : undefined;
     if (!traced) return this.#runBody(carry, steps);
     const { closedOver, outputs } = traced;
     const constants = closedOver.map(({ tensor }) => tensor);
-    const trace = traceOf([...given, ...constants]) as Transformation;
+    const trace = traceOf([...inputs, ...constants]) as Transformation;
     const nodes = closedOver.map(({ node }) => node);
     const { ending: ends, state } = traced.body;
     const ending = this.#options.ending && ((carry: PartLists): Ending => {
@@ -156,7 +156,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     let sums: readonly Tensor[] = [];
     const { ending, checkpoint, closure } = this.#options;
     const constants = checkpoint && isRecording() ? closure?.tensors : undefined;
-    const given = carry;
+    const firstCarry = carry;
     let release: (wanted: unknown) => void = () => {};
     for (let step = 0; step < steps; step++) {
       if (ending && step > 0 && areSettled(ending(carry)[0])) break;
@@ -177,7 +177,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       ({ carry, sums } = result);
       outputs.push(result.outputs as Y);
       // Outputs can share tensors with the state before and after their step alone.
-      release([given, carry, sums, outputs.slice(-2)]);
+      release([firstCarry, carry, sums, outputs.slice(-2)]);
       release = releaseNext;
     }
     const columns = outputs.map(treeLeaves);
@@ -206,9 +206,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   /** The trace of the body, or of an earlier body of the same origin. */
   #traceBody(carry: C): TraceOfBody<Y> {
     const { closure } = this.#options;
-    const given = [...treeLeaves(carry), ...treeLeaves(this.#sequences)];
+    const inputs = [...treeLeaves(carry), ...treeLeaves(this.#sequences)];
     if (!closure) return this.#traceAgain(carry);
-    return knownTrace(closure, given, () => this.#traceAgain(carry)) as TraceOfBody<Y>;
+    return cachedTrace(closure, inputs, () => this.#traceAgain(carry)) as TraceOfBody<Y>;
   }
 
   #traceAgain(carry: C): TraceOfBody<Y> {
@@ -284,7 +284,7 @@ const maxResidualBytes = 2 ** 25;
 /** Runs a loop compiled, or step by step if it cannot be compiled, and records it on the gradient tapes. */
 function runTraced(
   structure: LoopStructure,
-  { sequences, constants, ...given }: Given,
+  { sequences, constants, ...args }: LoopArguments,
   steps: number,
   executor: Executor,
   options: ScanOptions,
@@ -295,7 +295,7 @@ function runTraced(
   const residualBytes = executor.keepsProducts && !checkpoint
     ? Math.min(maxResidualBytes, memory) / steps
     : 0;
-  const initial = [...given.initial, ...structure.initialLoopCarried(sequences, constants)];
+  const initial = [...args.initial, ...structure.initialLoopCarried(sequences, constants)];
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
     const hoistedLoop = structure.hoist(values, residualBytes);
@@ -337,8 +337,8 @@ function runRecorded(
   const { hoistedLoop } = loop;
   const result = runLoop(loop, initial, executor);
   const { finals, outputs, sums, steps } = result;
-  const found = { ...result, outputs: outputsOf({ ...loop, steps }, returned, outputs) };
-  if (!isRecording()) return found;
+  const run = { ...result, outputs: outputsOf({ ...loop, steps }, returned, outputs) };
+  if (!isRecording()) return run;
   const { state } = hoistedLoop.graph;
   const read = [...loop.rows, ...closedOver(loop)];
   const inputs = [...initial, ...read.map(([, tensor]) => tensor)];
@@ -391,5 +391,5 @@ function runRecorded(
       return stepByStep();
     }
   });
-  return found;
+  return run;
 }

@@ -91,15 +91,15 @@ export function isShiftedByRow(rows: Tensor, others: Tensor): boolean {
 
 /** The members of `among` that are results or that other nodes read. Expansions are replaced by their inputs. */
 function frontier(next: readonly Node[], results: readonly Node[], among: ReadonlyMap<Node, Node>): Node[] {
-  const found = new Set<Node>(results.filter((node) => among.has(node)));
+  const border = new Set<Node>(results.filter((node) => among.has(node)));
   for (const node of topological([...next, ...results]).toReversed()) {
     if (node.kind !== "operation") continue;
-    const spreads = found.has(node) && isExpansion(node) &&
+    const spreads = border.has(node) && isExpansion(node) &&
       node.inputs.every((input) => among.has(input) || input.kind === "literal");
-    if (spreads) found.delete(node);
+    if (spreads) border.delete(node);
     if (spreads || !among.has(node)) {
-      node.inputs.filter((input) => among.has(input)).forEach((input) => found.add(input));
+      node.inputs.filter((input) => among.has(input)).forEach((input) => border.add(input));
     }
   }
-  return [...found];
+  return [...border];
 }

@@ -72,12 +72,12 @@ export class LoopStructure {
     const mixes = !state.every(({ shape }) => shape.length > 0 && shape[0] === state[0].shape[0]);
     const joined = ending.length > 0 && mixes ? joinTables(trace, body) : body;
     const { carried, ...all } = makeLoopCarried(trace, joined, shiftedRows, isCostly);
-    const given = new Map<Node, boolean>(rows.map((node) => [node, true]));
-    for (const node of constants) given.set(node, false);
+    const inputs = new Map<Node, boolean>(rows.map((node) => [node, true]));
+    for (const node of constants) inputs.set(node, false);
     this.graph = {
       ...all,
       trace,
-      given,
+      inputs,
       notHoisted: [],
       gradients: body.gradients,
       watched: [],
@@ -114,8 +114,8 @@ export class LoopStructure {
     const saves = isRecording();
     const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
     const key = `${saves} ${mask.map(Number).join("")} ${residuals.length}`;
-    let known = this.#hoistedLoops.get(key);
-    if (!known) {
+    let hoisted = this.#hoistedLoops.get(key);
+    if (!hoisted) {
       const { outputs } = this.graph;
       const watched = [...values.keys()].filter((_, i) => mask[i]);
       const graph = saves
@@ -126,10 +126,10 @@ export class LoopStructure {
           outputs: [...outputs, ...statesForGradient(this.graph, watched), ...residuals],
         }
         : this.graph;
-      this.#hoistedLoops.set(key, known = compilable(graph, this.#keepsProducts));
+      this.#hoistedLoops.set(key, hoisted = compilable(graph, this.#keepsProducts));
     }
-    if (known instanceof Uncompilable) throw known;
-    return known;
+    if (hoisted instanceof Uncompilable) throw hoisted;
+    return hoisted;
   }
 
   /** The values of rows and constants, by node. */

@@ -9,21 +9,21 @@ import { entries, treeFlatten } from "../../tensor/tree.ts";
  * @throws {ShapeError} If the states differ in structure, or their tensors in shape or type.
  * @throws {TypeError} If anything else in the states differs: only tensors can change in a compiled loop.
  */
-export function nextStateTensors(given: unknown, returned: unknown, operation = "scan"): Tensor[] {
-  const expected = treeFlatten(given);
-  const found = new Map(treeFlatten(returned));
+export function nextStateTensors(state: unknown, returned: unknown, operation = "scan"): Tensor[] {
+  const expected = treeFlatten(state);
+  const returnedTensors = new Map(treeFlatten(returned));
   const next = expected.flatMap(([path, x]) => {
-    const y = found.get(path);
+    const y = returnedTensors.get(path);
     return y && sameShape(x.shape, y.shape) && x.dtype === y.dtype ? [y] : [];
   });
-  if (next.length !== expected.length || next.length !== found.size) {
+  if (next.length !== expected.length || next.length !== returnedTensors.size) {
     throw new ShapeError(
       `${operation}: the body must return a state with the structure, shapes and types of its argument: ${
-        listOf(given)
+        listOf(state)
       }, got ${listOf(returned)}`,
     );
   }
-  checkOthers(given, returned, operation);
+  checkOthers(state, returned, operation);
   return next;
 }
 
@@ -35,8 +35,8 @@ function listOf(state: unknown): string {
 }
 
 /** @throws {TypeError} If a value that is not a tensor has changed. */
-function checkOthers(given: unknown, returned: unknown, operation: string): void {
-  const [before, after] = [othersOf(given), othersOf(returned)];
+function checkOthers(state: unknown, returned: unknown, operation: string): void {
+  const [before, after] = [othersOf(state), othersOf(returned)];
   for (const path of new Set([...before.keys(), ...after.keys()])) {
     const [old, now] = [before.get(path), after.get(path)];
     if (Object.is(old, now)) continue;

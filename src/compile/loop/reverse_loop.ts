@@ -46,13 +46,13 @@ interface Reversed {
   readonly closedOver: readonly ClosedOver[];
 }
 
-const known = new WeakMap<HoistedLoop, Map<string, Reversed>>();
+const reversals = new WeakMap<HoistedLoop, Map<string, Reversed>>();
 
 /** The reverse of a loop, cached by the given and wanted gradients. */
 function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): Reversed {
   const { hoistedLoop } = loop;
-  let cache = known.get(hoistedLoop);
-  if (!cache) known.set(hoistedLoop, cache = new Map());
+  let cache = reversals.get(hoistedLoop);
+  if (!cache) reversals.set(hoistedLoop, cache = new Map());
   const nodes = [...hoistedLoop.rows, ...hoistedLoop.invariants];
   const masks = [
     nodes.map((node) => wanted.includes(node)),
@@ -75,14 +75,14 @@ function reverseSplit(
 ): Reversed {
   const { graph: { trace, state, next, sums }, keepsProducts } = hoistedLoop;
   const cotangents = new Map<Node, Tensor>();
-  const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
+  const inputs = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
   // A product of a large matrix and a state is not computed again: the saved next state contains the result.
   const isSaved = (node: Node) => hoistedLoop.outputs.includes(node);
   const residuals = [
     ...hoistedLoop.graph.residuals,
     ...next.filter((node, i) => isSaved(state[i]) && takesLargeProduct(hoistedLoop, node)),
   ];
-  for (const node of [...state, ...residuals]) given.set(node, true);
+  for (const node of [...state, ...residuals]) inputs.set(node, true);
   /** Adds an input for the gradient of a node. */
   const arrive = (node: Node) => {
     const input = trace.input(node);
@@ -95,7 +95,7 @@ function reverseSplit(
     list.map((node, i) => {
       if (!mask[i]) return undefined;
       const input = arrive(node);
-      given.set(input, varies);
+      inputs.set(input, varies);
       return input;
     });
   const [forOutputs, forSums] = [inputsFor(outputs), inputsFor(totals)];
@@ -114,12 +114,12 @@ function reverseSplit(
     outputs: rows.map(nodeOf),
     sums: invariants.map((node) => transposed.includes(node) ? sumOf(node) : nodeOf(node)),
   };
-  const reached = new Set(topological(Object.values(results).flat(), given));
+  const reached = new Set(topological(Object.values(results).flat(), inputs));
   const graph = {
     ...results,
     trace,
     state: arriving,
-    given,
+    inputs,
     notHoisted: [
       ...state.filter(isSaved),
       ...residuals.filter((node) => reached.has(node)),
@@ -130,7 +130,7 @@ function reverseSplit(
     backward: true,
   };
   const closedOver = trace.popConstants();
-  for (const { node } of closedOver) given.set(node, false);
+  for (const { node } of closedOver) inputs.set(node, false);
   return {
     hoistedLoop: hoist(graph, keepsProducts),
     outputs: forOutputs,

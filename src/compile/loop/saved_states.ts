@@ -5,10 +5,10 @@ import type { LoopGraph } from "./hoisted_loop.ts";
 
 /** States whose values the gradient with respect to the states and the watched nodes reads. */
 export function statesForGradient(
-  { state, next, outputs, sums, given }: LoopGraph,
+  { state, next, outputs, sums, inputs }: LoopGraph,
   watched: readonly Node[],
 ): Node[] {
-  const nodes = topological([...next, ...outputs, ...sums], given);
+  const nodes = topological([...next, ...outputs, ...sums], inputs);
   const isDifferentiated = dependingOn([...state, ...watched], nodes);
   const operations = nodes.filter((node): node is OperationNode =>
     node.kind === "operation" && node.inputs.some((input) => isDifferentiated.has(input))

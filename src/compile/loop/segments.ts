@@ -14,7 +14,7 @@ import type { Step } from "./loop_options.ts";
 import { type Chunk, chunksOf, runChunks } from "./chunks.ts";
 
 /** Inputs of a loop. */
-export interface Given {
+export interface LoopArguments {
   readonly initial: readonly Tensor[];
   readonly sequences: readonly Tensor[];
   /** Tensors that the body closes over. */
@@ -29,8 +29,13 @@ export type RunSteps = (
 ) => LoopResult;
 
 /** Runs a loop in segments of `segment` steps, and records it on the gradient tapes. */
-export function runInSegments(run: RunSteps, given: Given, steps: number, segment: number): LoopResult {
-  const { initial, sequences, constants } = given;
+export function runInSegments(
+  run: RunSteps,
+  args: LoopArguments,
+  steps: number,
+  segment: number,
+): LoopResult {
+  const { initial, sequences, constants } = args;
   const rowsOf = ({ start, count }: Chunk) => sequences.map((x) => x.slice(0, start, start + count));
   const parts: { chunk: Chunk; from: readonly Tensor[] }[] = [];
   // The gradient runs each segment again from its initial states.
@@ -43,27 +48,27 @@ export function runInSegments(run: RunSteps, given: Given, steps: number, segmen
   );
   if (!isRecording()) return result;
 
-  record(inputsOf(given), tensorsOf(result), (cotangents, wanted) => {
+  record(inputsOf(args), tensorsOf(result), (cotangents, wanted) => {
     // For the gradient of a gradient, the outer tape must record how each segment depends on the segment before it.
-    if (isRecording()) return gradientsOf(run, given, steps, wanted, cotangents);
+    if (isRecording()) return gradientsOf(run, args, steps, wanted, cotangents);
     const [states, rest] = [initial.length, wanted.slice(initial.length)];
     let carried = cotangents.slice(0, states);
     const [first, last] = [states, states + result.outputs.length];
     const rows: Tensor[][] = sequences.map(() => []);
     const sums: (Tensor | undefined)[] = constants.map(() => undefined);
     for (const { chunk, from } of parts.toReversed()) {
-      const part = { ...given, initial: from, sequences: rowsOf(chunk) };
+      const part = { ...args, initial: from, sequences: rowsOf(chunk) };
       const { start, count } = chunk;
-      const found = tidy(() => {
+      const gradients = tidy(() => {
         const ofOutputs = cotangents.slice(first, last).map((x) => x?.slice(0, start, start + count));
         const arriving = [...carried, ...ofOutputs, ...cotangents.slice(last)];
         return gradientsOf(run, part, count, [...from.map(() => true), ...rest], arriving);
       });
-      carried = found.splice(0, states);
-      for (const [i, gradient] of found.splice(0, rows.length).entries()) {
+      carried = gradients.splice(0, states);
+      for (const [i, gradient] of gradients.splice(0, rows.length).entries()) {
         if (gradient) rows[i].unshift(gradient);
       }
-      found.forEach((gradient, i) =>
+      gradients.forEach((gradient, i) =>
         sums[i] = gradient && sums[i] ? sums[i].add(gradient) : sums[i] ?? gradient
       );
     }
@@ -96,11 +101,11 @@ export function takeAgainForGradient<C extends Tree, Y extends Tree, S extends T
   const { finals, outputs, sums } = runAgainForGradient(inputs, () => {
     step = take();
     // A tape tells results apart from inputs, and from each other, by identity.
-    const known = new Set(inputs);
+    const distinct = new Set(inputs);
     const [finals, outputs, sums] = [step.carry, step.outputs, step.sums].map((tree) =>
       treeLeaves(tree).map((x) => {
-        const own = known.has(x) ? x.add(0) : x;
-        known.add(own);
+        const own = distinct.has(x) ? x.add(0) : x;
+        distinct.add(own);
         return own;
       })
     );
@@ -113,7 +118,7 @@ export function takeAgainForGradient<C extends Tree, Y extends Tree, S extends T
   };
 }
 
-function inputsOf({ initial, sequences, constants }: Given): Tensor[] {
+function inputsOf({ initial, sequences, constants }: LoopArguments): Tensor[] {
   return [...initial, ...sequences, ...constants];
 }
 
@@ -124,13 +129,13 @@ function tensorsOf({ finals, outputs, sums }: LoopResult): Tensor[] {
 /** Gradients of the wanted inputs of a loop, given the gradients of its results. */
 function gradientsOf(
   run: RunSteps,
-  given: Given,
+  args: LoopArguments,
   steps: number,
   wanted: readonly boolean[],
   cotangents: readonly (Tensor | undefined)[],
 ): (Tensor | undefined)[] {
-  const inputs = inputsOf(given);
-  const results = () => tensorsOf(run(given.initial, given.sequences, steps));
+  const inputs = inputsOf(args);
+  const results = () => tensorsOf(run(args.initial, args.sequences, steps));
   return gradientsOfInputs(results, inputs, inputs.map((_, i) => wanted[i]), cotangents);
 }
 

@@ -34,8 +34,8 @@ export function joinTables(trace: GraphTrace, body: LoopNodes): LoopNodes {
     const first = add(permute, inputs[0], { axes: [1, 0, 2] });
     const table = add(reshape, first, { shape: [1, rows, outer * inner] });
     const spec = { shape: [1, count, outer * inner], dtype: node.dtype };
-    const found = trace.operation(gather, [table, inputs[1]], undefined, spec);
-    const parts = add(reshape, found, { shape: [count, outer, inner] });
+    const gathered = trace.operation(gather, [table, inputs[1]], undefined, spec);
+    const parts = add(reshape, gathered, { shape: [count, outer, inner] });
     replaced.set(node, add(permute, parts, { axes: [1, 0, 2] }));
   }
   const [next, outputs, sums] = [body.next, body.outputs, body.sums]

@@ -55,11 +55,13 @@ export function groupStages(
     let [stage, stages]: (number | undefined)[] = [];
     const inputs: string[] = [];
     for (const input of operation.inputs) {
-      const known = stageOf.get(input);
-      if (known) {
-        if (stage !== undefined && (stage !== known.stage || stages !== known.group.length)) return undefined;
-        [stage, stages] = [known.stage, known.group.length];
-        inputs.push(`group ${numberOf(known.group)}`);
+      const placed = stageOf.get(input);
+      if (placed) {
+        if (stage !== undefined && (stage !== placed.stage || stages !== placed.group.length)) {
+          return undefined;
+        }
+        [stage, stages] = [placed.stage, placed.group.length];
+        inputs.push(`group ${numberOf(placed.group)}`);
       } else if (input.kind === "literal") {
         inputs.push(`${numberText(input.value)} ${input.dtype} (${input.shape})`);
       } else if (!varying.has(input)) inputs.push(`${numberOf(input)}`);
@@ -81,12 +83,12 @@ export function groupStages(
     const alone: Node[] = [];
     for (const node of own) {
       if (scalars.has(node)) continue;
-      const found = describe(node);
-      if (!found) {
+      const description = describe(node);
+      if (!description) {
         alone.push(node);
         continue;
       }
-      const { text, stage, stages } = found;
+      const { text, stage, stages } = description;
       const group = groups.get(text) ?? { members: [], stages };
       groups.set(text, group);
       if (stage === undefined) group.members.push(node);
@@ -154,9 +156,9 @@ export function evaluateGroups(
 function numbering(): (value: object) => number {
   const numbers = new Map<object, number>();
   return (value) => {
-    const known = numbers.get(value) ?? numbers.size;
-    numbers.set(value, known);
-    return known;
+    const number = numbers.get(value) ?? numbers.size;
+    numbers.set(value, number);
+    return number;
   };
 }
 

@@ -9,7 +9,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { dependingOn, evaluate, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { LoopResult } from "./graph_loop.ts";
 import type { Closure } from "./loop_options.ts";
-import type { Given } from "./segments.ts";
+import type { LoopArguments } from "./segments.ts";
 
 /** A loop's body, traced for one example or without tangents. */
 export interface TransformedBody extends LoopNodes {
@@ -40,19 +40,19 @@ export type RunParts = (
 /**
  * Runs a loop on symbols of a transformation.
  *
- * @param constantNodes Nodes of `given.constants`.
+ * @param constantNodes Nodes of `args.constants`.
  * @returns `undefined` if a gradient of the loop cannot be recorded, so that its operations must run one by one.
  */
 export function runTransformed(
   trace: Transformation,
   body: TransformedBody,
   constantNodes: readonly Node[],
-  given: Given,
+  args: LoopArguments,
   run: RunParts,
 ): LoopResult | undefined {
-  const { initial, sequences, constants } = given;
+  const { initial, sequences, constants } = args;
   const counts = [initial.length, sequences.length, constants.length];
-  const listsOf = (tensors: readonly Tensor[]): Given => {
+  const listsOf = (tensors: readonly Tensor[]): LoopArguments => {
     const [rows, rest] = [counts[0], counts[0] + counts[1]];
     return {
       initial: tensors.slice(0, rows),
@@ -80,7 +80,7 @@ function runOnParts(
   trace: Transformation,
   body: TransformedBody,
   constantNodes: readonly Node[],
-  { initial, sequences, constants }: Given,
+  { initial, sequences, constants }: LoopArguments,
   run: RunParts,
 ): LoopResult {
   const isSymbol = (x: Tensor) => trace.partsOf(x) !== undefined;
@@ -88,8 +88,8 @@ function runOnParts(
     nodes.filter((_, i) => isSymbol(tensors[i]));
   const { state, next, outputs, sums, rows, gradients } = body;
   const nodes = topological([...next, ...outputs, ...sums], new Set([...state, ...rows, ...constantNodes]));
-  const given = [...among(rows, sequences), ...among(constantNodes, constants)];
-  const symbols = symbolsOf(trace, [...given, ...among(state, initial)], body, nodes);
+  const inputSymbols = [...among(rows, sequences), ...among(constantNodes, constants)];
+  const symbols = symbolsOf(trace, [...inputSymbols, ...among(state, initial)], body, nodes);
 
   const partsOf = (trace: Transformation, x: Tensor, node: Node) =>
     symbols.has(node) ? trace.allParts(x) : [x];
@@ -138,8 +138,8 @@ function runOnParts(
       .map((parts, i) => joined(parts, outputs[i])),
     sums: sums.map((node) => {
       const parts = totals.splice(0, symbols.has(node) ? trace.partCount : 1);
-      const found = parts.find((part) => part !== undefined);
-      return found && joined(parts.map((part) => part ?? found.zerosLike()), node);
+      const nonZero = parts.find((part) => part !== undefined);
+      return nonZero && joined(parts.map((part) => part ?? nonZero.zerosLike()), node);
     }),
   };
 }
@@ -147,14 +147,14 @@ function runOnParts(
 /** Nodes whose values are symbols because they depend on symbols. A state can become a symbol after some steps. */
 function symbolsOf(
   trace: Transformation,
-  given: readonly Node[],
+  roots: readonly Node[],
   { state, next }: LoopNodes,
   nodes: readonly Node[],
 ): Set<Node> {
-  for (let known = [...given];;) {
-    const found = new Set([...dependingOn(known, nodes)].filter(({ dtype }) => trace.takes(dtype)));
-    const added = state.filter((node, i) => found.has(next[i]) && !known.includes(node));
-    if (added.length === 0) return found;
-    known = [...known, ...added];
+  for (let sources = [...roots];;) {
+    const symbols = new Set([...dependingOn(sources, nodes)].filter(({ dtype }) => trace.takes(dtype)));
+    const added = state.filter((node, i) => symbols.has(next[i]) && !sources.includes(node));
+    if (added.length === 0) return symbols;
+    sources = [...sources, ...added];
   }
 }

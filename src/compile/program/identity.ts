@@ -6,14 +6,14 @@ import type { Program } from "./program.ts";
 const maxPrograms = 512;
 
 const identities = new LruCache<string, number>(maxPrograms);
-const known = new WeakMap<Program, number>();
+const identityOfProgram = new WeakMap<Program, number>();
 let identified = 0;
 
 /** A number that is equal for equal programs only. */
 export function identityOf(program: Program): number {
-  let identity = known.get(program);
+  let identity = identityOfProgram.get(program);
   if (identity === undefined) {
-    known.set(program, identity = identities.getOrMake(textOf(program), () => identified++));
+    identityOfProgram.set(program, identity = identities.getOrMake(textOf(program), () => identified++));
   }
   return identity;
 }

@@ -74,7 +74,7 @@ export class GraphTrace implements Trace {
   readonly #symbols = new Map<Node, Symbolic>();
   #constants = new Map<Tensor, ConstantNode>();
   /** Common subexpressions: operations by primitive, inputs and parameters. */
-  readonly #known = new Map<string, OperationNode>();
+  readonly #operations = new Map<string, OperationNode>();
   readonly #numbers = new Map<Node, number>();
   /** One line per node, in order. */
   readonly #lines: string[] = [];
@@ -120,9 +120,9 @@ export class GraphTrace implements Trace {
 
   /** Returns and removes the tensors that were closed over since the last call. */
   popConstants(): ClosedOver[] {
-    const found = Array.from(this.#constants, ([tensor, node]) => ({ node, tensor }));
+    const constants = Array.from(this.#constants, ([tensor, node]) => ({ node, tensor }));
     this.#constants = new Map();
-    return found;
+    return constants;
   }
 
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor {
@@ -137,18 +137,18 @@ export class GraphTrace implements Trace {
     { shape, dtype }: TensorSpec,
   ): OperationNode {
     const key = this.#keyOf(primitive, inputs, params);
-    let node = this.#known.get(key);
+    let node = this.#operations.get(key);
     if (!node) {
       node = { kind: "operation", shape, dtype, primitive, params, inputs };
       this.#enter(node, key);
-      this.#known.set(key, node);
+      this.#operations.set(key, node);
     }
     return node;
   }
 
   /** The existing node of a primitive applied to nodes, or undefined. */
   find<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): Node | undefined {
-    return this.#known.get(this.#keyOf(primitive, inputs, params));
+    return this.#operations.get(this.#keyOf(primitive, inputs, params));
   }
 
   /** A new symbolic tensor for a node: gradient tapes distinguish tensors by identity. */
@@ -196,18 +196,18 @@ export function hasSameElements({ storage: a }: Tensor, { storage: b }: Tensor):
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);
 }
 
-/** All nodes that `roots` depend on, inputs before their readers. Inputs of `given` nodes are not visited. */
-export function topological(roots: Iterable<Node>, given?: { has(node: Node): boolean }): Node[] {
-  return postOrder(roots, (node) => node.kind === "operation" && !given?.has(node) ? node.inputs : []);
+/** All nodes that `roots` depend on, inputs before their readers. Inputs of `sources` are not visited. */
+export function topological(roots: Iterable<Node>, sources?: { has(node: Node): boolean }): Node[] {
+  return postOrder(roots, (node) => node.kind === "operation" && !sources?.has(node) ? node.inputs : []);
 }
 
 /** `roots`, and the members of `nodes` that are computed from them. */
 export function dependingOn(roots: readonly Node[], nodes: readonly Node[]): Set<Node> {
-  const found = new Set(roots);
+  const dependents = new Set(roots);
   for (const node of nodes) {
-    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
+    if (node.kind === "operation" && node.inputs.some((input) => dependents.has(input))) dependents.add(node);
   }
-  return found;
+  return dependents;
 }
 
 /** Evaluates nodes in order. `values` must hold the values of inputs and constants; all other values are added. */

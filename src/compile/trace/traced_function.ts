@@ -59,9 +59,9 @@ export class TracedFunction {
 
   #values(inputs: readonly Tensor[], closedOver = this.closedOver): Map<Node, Tensor> {
     // As a symbol, a bias stays a vector that the samples share. Otherwise it would be broadcast before the loop is traced.
-    const given = liftTogether([...inputs, ...closedOver]);
+    const tensors = liftTogether([...inputs, ...closedOver]);
     const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
-    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
+    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, tensors[i]]));
     evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);
     return values;
   }

@@ -27,9 +27,9 @@ export class TracedTree<A extends Tree, R> {
 
   /** The result, with other tensors in place of {@linkcode closedOver}. */
   call(argument: A, closedOver: readonly Tensor[]): R {
-    const given = liftTogether([...treeLeaves(argument), ...closedOver]);
+    const tensors = liftTogether([...treeLeaves(argument), ...closedOver]);
     const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
-    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
+    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, tensors[i]]));
     evaluate(topological(this.#outputs, values), values);
     return withLeaves(this.#result, this.#outputs.map((node) => values.get(node)!));
   }

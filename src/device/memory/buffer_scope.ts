@@ -39,21 +39,21 @@ export function keepBuffer(buffer: Buffer): void {
  * @param body Receives the live set of buffers that this scope owns.
  */
 export function bufferScope<T>(
-  body: (made: ReadonlySet<Buffer>) => T,
-  survivors: (result: T, made: Set<Buffer>) => Iterable<Buffer>,
+  body: (owned: ReadonlySet<Buffer>) => T,
+  survivors: (result: T, owned: Set<Buffer>) => Iterable<Buffer>,
 ): T {
   const parent = current;
-  const made = current = new Set<Buffer>();
+  const owned = current = new Set<Buffer>();
   let outliving: Buffer[] = [];
   try {
-    const result = body(made);
-    outliving = [...survivors(result, made)];
+    const result = body(owned);
+    outliving = [...survivors(result, owned)];
     return result;
   } finally {
     current = parent;
     // Kernels free their temporary buffers themselves.
-    for (const buffer of outliving) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
-    for (const buffer of made) buffer.free();
+    for (const buffer of outliving) if (owned.delete(buffer) && !buffer.freed) trackBuffer(buffer);
+    for (const buffer of owned) buffer.free();
   }
 }
 
@@ -72,7 +72,7 @@ const keptBytes = 64 * 2 ** 20;
  */
 export function callScope<T>(body: () => T, survivors: (result: T) => Iterable<Buffer> | undefined): T {
   if (current) return body();
-  const made = current = new Set<Buffer>();
+  const created = current = new Set<Buffer>();
   let outliving: Iterable<Buffer> | undefined = [];
   try {
     const result = body();
@@ -80,27 +80,27 @@ export function callScope<T>(body: () => T, survivors: (result: T) => Iterable<B
     return result;
   } finally {
     current = undefined;
-    for (const buffer of outliving ?? [...made]) {
-      if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
+    for (const buffer of outliving ?? [...created]) {
+      if (created.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     }
     for (const buffer of unreturned) if (buffer.isUnreturned) buffer.free();
-    unreturned = smallestOf(made);
+    unreturned = smallestOf(created);
   }
 }
 
 /** Frees buffers, except the smallest ones. Returns those. */
-function smallestOf(made: Set<Buffer>): Set<Buffer> {
+function smallestOf(buffers: Set<Buffer>): Set<Buffer> {
   let bytes = 0;
-  for (const { byteLength } of made) bytes += byteLength;
-  const largest = bytes > keptBytes ? [...made].sort((a, b) => b.byteLength - a.byteLength) : [];
+  for (const { byteLength } of buffers) bytes += byteLength;
+  const largest = bytes > keptBytes ? [...buffers].sort((a, b) => b.byteLength - a.byteLength) : [];
   for (const buffer of largest) {
     if (bytes <= keptBytes) break;
     bytes -= buffer.byteLength;
-    made.delete(buffer);
+    buffers.delete(buffer);
     buffer.free();
   }
-  for (const buffer of made) buffer.isUnreturned = true;
-  return made;
+  for (const buffer of buffers) buffer.isUnreturned = true;
+  return buffers;
 }
 
 /** Leaves a buffer to the garbage collector that was not returned, but stored and used. */
@@ -110,13 +110,13 @@ export function reviveBuffer(buffer: Buffer): void {
 }
 
 /** Runs `body` and returns the large buffers created in it. A buffer can be listed twice. */
-export function listLargeBuffers<T>(body: () => T): { result: T; made: readonly Buffer[] } {
+export function listLargeBuffers<T>(body: () => T): { result: T; buffers: readonly Buffer[] } {
   const outer = largeBuffers;
-  const made: Buffer[] = largeBuffers = [];
+  const buffers: Buffer[] = largeBuffers = [];
   try {
-    return { result: body(), made };
+    return { result: body(), buffers };
   } finally {
     largeBuffers = outer;
-    for (const buffer of made) if (!buffer.freed) outer?.push(buffer);
+    for (const buffer of buffers) if (!buffer.freed) outer?.push(buffer);
   }
 }

@@ -7,7 +7,7 @@ export type Implementation = "native" | "dawn";
 
 /** An adapter and its properties. */
 export interface FoundAdapter {
-  readonly adapter: GPUAdapter;
+  readonly gpu: GPUAdapter;
   readonly implementation: Implementation;
   /** Name of the adapter. */
   readonly description: string;
@@ -30,7 +30,7 @@ export async function findAdapter(implementation: Implementation): Promise<Found
   const { isFallbackAdapter } = adapter as { isFallbackAdapter?: boolean };
   const openGl = isOpenGl(adapter);
   return {
-    adapter,
+    gpu: adapter,
     implementation,
     openGl,
     description: `${words.join(" ")}${openGl ? " through OpenGL" : ""}, ${

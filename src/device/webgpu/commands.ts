@@ -314,7 +314,7 @@ export class Commands implements CommandQueue {
     const created = this.#pool.takeCreated();
     const scopes = [0, 1, 2].map(() => this.#device.popErrorScope());
     const settled = Promise.all(scopes).then((errors) => {
-      const error = errors.find((found) => found !== null);
+      const error = errors.find((thrown) => thrown !== null);
       if (!error) return;
       this.#faults.add(batchError(error, log, this.#pool, this.#hint));
       if (!isOutOfMemory(error)) return;

@@ -35,7 +35,7 @@ export interface WebGpuOptions extends GpuLimits {
   /** WebGPU implementation: Deno's (`"native"`, default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: Implementation;
   /** An adapter to use instead of the preferred adapter of the implementation. */
-  found?: FoundAdapter;
+  adapter?: FoundAdapter;
 }
 
 /**
@@ -45,9 +45,9 @@ export interface WebGpuOptions extends GpuLimits {
  */
 export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
   const { implementation = "native" } = options;
-  const found = options.found ?? await findAdapter(implementation);
-  if (!found) throw new Error(noAdapterMessage(implementation));
-  const gpu = await Gpu.open(found, options);
+  const adapter = options.adapter ?? await findAdapter(implementation);
+  if (!adapter) throw new Error(noAdapterMessage(implementation));
+  const gpu = await Gpu.open(adapter, options);
   return new WebGpuDevice(gpu, checkNaN(gpu));
 }
 
@@ -66,7 +66,7 @@ export class WebGpuDevice implements KernelDevice {
   constructor(gpu: Gpu, check: Promise<void> = Promise.resolve()) {
     this.#gpu = gpu;
     this.#check = check;
-    const { description, software, implementation } = gpu.found;
+    const { description, software, implementation } = gpu.adapter;
     this.info = {
       kind: "webgpu",
       description,
@@ -82,7 +82,7 @@ export class WebGpuDevice implements KernelDevice {
 
   /** The WebGPU implementation. */
   get implementation(): Implementation {
-    return this.#gpu.found.implementation;
+    return this.#gpu.adapter.implementation;
   }
 
   /** Limits and features of the GPU. */

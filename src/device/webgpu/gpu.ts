@@ -62,7 +62,7 @@ export interface GpuLimits {
 
 /** An open device with its memory, kernels and commands. */
 export class Gpu {
-  readonly found: FoundAdapter;
+  readonly adapter: FoundAdapter;
   readonly device: GPUDevice;
   /** Maximum number of workgroups per dispatch. */
   readonly maxWorkgroups: number;
@@ -76,17 +76,17 @@ export class Gpu {
 
   /** Uses an adapter whose device is open. */
   constructor(
-    found: FoundAdapter,
+    adapter: FoundAdapter,
     device: GPUDevice,
     { maxWorkgroups = Infinity, budget = submissionBudget }: GpuLimits = {},
   ) {
-    this.found = found;
+    this.adapter = adapter;
     this.device = device;
     this.maxWorkgroups = Math.min(maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
     const faults = this.#faults = new Faults();
-    const hint = failureHint(found.implementation);
+    const hint = failureHint(adapter.implementation);
     this.pool = new BufferPool(device);
-    const isDawn = found.implementation === "dawn";
+    const isDawn = adapter.implementation === "dawn";
     const wait = this.#wait = isDawn ? waitForDawn : (promise) => promise;
     this.commands = new Commands(device, this.pool, faults, { hint, wait, budget });
     // Deno's WebGPU has compiled a kernel when `createComputePipelineAsync` returns.
@@ -106,15 +106,15 @@ export class Gpu {
   }
 
   /** Opens an adapter. */
-  static async open(found: FoundAdapter, own: GpuLimits = {}): Promise<Gpu> {
-    const { limits, features } = found.adapter;
+  static async open(adapter: FoundAdapter, own: GpuLimits = {}): Promise<Gpu> {
+    const { limits, features } = adapter.gpu;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
-    const device = await found.adapter.requestDevice({
+    const device = await adapter.gpu.requestDevice({
       requiredLimits,
       // Timestamps are for profiles.
       requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
     });
-    return new Gpu(found, device, own);
+    return new Gpu(adapter, device, own);
   }
 
   /**

@@ -180,7 +180,7 @@ export class KernelCache {
     const device = this.#device;
     device.pushErrorScope("validation");
     device.pushErrorScope("internal");
-    const made = make();
+    const result = make();
     for (let scope = 0; scope < 2; scope++) {
       device.popErrorScope().then((error) => {
         if (!error) return;
@@ -191,7 +191,7 @@ export class KernelCache {
         // The device is lost. `Faults` has the error.
       });
     }
-    return made;
+    return result;
   }
 
   #layout(access: string): { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout } {

@@ -40,7 +40,7 @@ export function nullAdapter(description: string, limits: MachineLimits, software
     requestDevice: () => Promise.resolve(device),
   };
   return {
-    adapter: adapter as unknown as GPUAdapter,
+    gpu: adapter as unknown as GPUAdapter,
     implementation: "native",
     description,
     software,

@@ -1,26 +1,27 @@
 /**
- * Cost of each mode in multiplications, to choose the cheapest mode and the number of doublings of lists of
- * powers.
+ * Counts the multiplications of WARP's algorithms for the states of a series ({@linkcode WARPMode}), to choose the
+ * cheapest one. The convolutional and the chunked algorithm need lists of powers I, A, A^2, ... of the transition A.
+ * A list is doubled by a product with a power of A, so the number of doublings is chosen too.
  */
 import { spectrumCost, transformCost } from "./fourier.ts";
 import type { Transition } from "./transition.ts";
 
 /**
- * A step with fewer rows takes about as long as one with this number of rows, because reading the matrix
- * dominates.
+ * Rows of a product with A from which its time grows with the number of rows. With fewer rows, reading A takes
+ * most of the time.
  */
 const leastRows = 4;
 
 /** The algorithm that computes states. */
 export type WARPMode = "recurrent" | "convolutional" | "chunked";
 
-/** Sizes of a run, which determine its cost. */
+/** Sizes of a batch of series, which determine the cost of its states. */
 export interface RunSizes {
   readonly batch: number;
   /** Steps after the first state. */
   readonly steps: number;
   readonly inputs: number;
-  /** D. */
+  /** Length D of the state. */
   readonly size: number;
   /** Number of initial states: one for each sample, or one for all. */
   readonly starts: number;

@@ -85,10 +85,10 @@ export function cannotRead(x: Tensor): Error {
 
 /** Runs a search, awaiting values. Frees all tensors of the search, so its result must not hold tensors. */
 export async function runSearchAsync<T>(search: Reading<T>): Promise<T> {
-  const made: Buffer[] = [];
+  const owned: Buffer[] = [];
   const go = (...values: [] | [ArrayLike<number>]) =>
     bufferScope(() => withoutRecording(() => search.next(...values)), (_, buffers) => {
-      for (const buffer of buffers) made.push(buffer);
+      for (const buffer of buffers) owned.push(buffer);
       return buffers;
     });
   try {
@@ -100,7 +100,7 @@ export async function runSearchAsync<T>(search: Reading<T>): Promise<T> {
     }
     return turn.value;
   } finally {
-    for (const buffer of made) buffer.free();
+    for (const buffer of owned) buffer.free();
   }
 }
 
@@ -208,11 +208,11 @@ function solveClosed(
     final = tidy(() => {
       const searched = { ...options, measure: field.measure, throws };
       const goal = { wantsFinal, closure: field.closure, start };
-      const found = runSearch(searchSteps(tableau, ofParts(field.f), [y0], interval, searched, goal));
-      steps = found.steps;
+      const outcome = runSearch(searchSteps(tableau, ofParts(field.f), [y0], interval, searched, goal));
+      steps = outcome.steps;
       // With steps per sample, each last step ends at the last time.
       const isReached = steps.lists.every(({ failure }) => !failure);
-      return isFinal && isReached ? (wantsFinal ? found.kept : found.y)[0] : undefined;
+      return isFinal && isReached ? (wantsFinal ? outcome.kept : outcome.y)[0] : undefined;
     });
   }
   recordStatistics(statistics, steps!);

@@ -89,8 +89,8 @@ export function follow(
 }
 
 /** @throws {NoProgressError} If a sample has not reached the end. */
-export function checkProgress(...given: Parameters<typeof failureOf>): void {
-  const failure = failureOf(...given);
+export function checkProgress(...args: Parameters<typeof failureOf>): void {
+  const failure = failureOf(...args);
   if (failure) throw new NoProgressError(failure.message, failure.reason);
 }
 

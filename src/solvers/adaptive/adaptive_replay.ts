@@ -42,19 +42,19 @@ export function replay(
   { f, closure }: ClosedField,
   y0: Tensor,
   [begin, finish]: readonly [number, number],
-  found: Steps,
+  accepted: Steps,
   { jumps, watchedJumps, ...options }: ScanOptions & Pick<AdaptiveOptions, "jumps" | "watchedJumps">,
   keepsSteps: boolean,
   slope?: Tensor,
 ): Replayed {
-  const { norm, jumping, examples } = found;
+  const { norm, jumping, examples } = accepted;
   // A sample without an accepted step stays where it is.
-  const lists = found.lists.map((list) =>
+  const lists = accepted.lists.map((list) =>
     list.failure && list.starts.length === 0
       ? { ...list, starts: Float64Array.of(begin), ends: Float64Array.of(begin) }
       : list
   );
-  const isStill = lists.some((list, i) => list !== found.lists[i]);
+  const isStill = lists.some((list, i) => list !== accepted.lists[i]);
   const { dtype } = y0;
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
@@ -113,9 +113,9 @@ export function replay(
   const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted, active, move }: typeof row) => {
     const isActive = active?.greater(0);
     const keep = (after: Tensor, before: Tensor) => isActive ? isActive.where(after, before) : after;
-    const [start, known] = [keep(y, initial), keep(carried, initialSlope)];
-    const from = begin && move ? start.add(stopGradient(known.sub(f(begin, start))).mul(move)) : start;
-    const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), known) : known;
+    const [start, startSlope] = [keep(y, initial), keep(carried, initialSlope)];
+    const from = begin && move ? start.add(stopGradient(startSlope.sub(f(begin, start))).mul(move)) : start;
+    const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), startSlope) : startSlope;
     const step = embeddedStep(method, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
     const next = [keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)];
     if (!keepsSteps) return [next, []] as [Tensor[], Tensor[]];
@@ -141,5 +141,5 @@ export function replay(
       tensors: [initial, initialSlope, ...tensors, ...closure.tensors],
     },
   );
-  return { last, steps: { ...found, lists }, support };
+  return { last, steps: { ...accepted, lists }, support };
 }

@@ -102,12 +102,12 @@ export function startOf(
   const slope = f(fill(firstTime(begin, direction, dtype, jumps !== undefined)), y0);
   const size = withoutAnyRecording(() => {
     if (stepSize !== undefined) return fill(stepSize);
-    const [y, known] = [y0, slope].map((parts) => parts.map(stopGradient));
+    const [y, firstSlope] = [y0, slope].map((parts) => parts.map(stopGradient));
     const control = (parts: Parts) => parts.slice(0, controlled);
     const later = (distance: Tensor, z: Parts) =>
       control(f(distance.add(begin), [...z, ...y.slice(controlled)]));
     const scale = { rtol: toleranceFor(rtol, y[0]), atol: toleranceFor(atol, y[0]), measure };
-    return firstStep(later, direction, control(y), control(known), errorOrderOf(tableau), scale, norm);
+    return firstStep(later, direction, control(y), control(firstSlope), errorOrderOf(tableau), scale, norm);
   });
   return { slope, size: limitSize(controller, size) };
 }

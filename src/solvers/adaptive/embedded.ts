@@ -40,9 +40,9 @@ export function keyOf(method: AdaptiveMethod): string {
 }
 
 /** Takes one step. */
-export function embeddedStep(method: AdaptiveMethod, ...given: StepArguments): Step {
-  if (method.kind === "implicit") return implicitStep(method, ...given);
-  const [f, ...rest] = given;
+export function embeddedStep(method: AdaptiveMethod, ...args: StepArguments): Step {
+  if (method.kind === "implicit") return implicitStep(method, ...args);
+  const [f, ...rest] = args;
   return takeStep(method, explicitStages(f), ...rest);
 }
 

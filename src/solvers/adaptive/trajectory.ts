@@ -73,22 +73,22 @@ export function readRows(
   const { count, ofSamples = false } = times;
   const { lists, samples, columns } = listsOf(trajectory, y0, ofSamples || norm === "sample");
   const all = { lists, examples };
-  const given = lists.map((list, i) => {
+  const ownTimes = lists.map((list, i) => {
     const own = new Float64Array(count).fill(NaN);
     own.set(times.of(list, i));
     return own;
   });
   const isReached = ({ ends, failure }: StepList, i: number) =>
-    given[i].map((time) =>
+    ownTimes[i].map((time) =>
       Number(!Number.isNaN(time) && !(failure && direction * (time - ends[ends.length - 1]) > 0))
     );
-  const isWhole = lists.every(({ failure }) => !failure) && !given.some((own) => own.includes(NaN));
+  const isWhole = lists.every(({ failure }) => !failure) && !ownTimes.some((own) => own.includes(NaN));
   /** The positions of the times in their steps, by list. */
   const fractions = new Float64Array(lists.length * count);
   const at = writtenTable(all, count, columns, "int32", ({ starts, ends }, i, into, first, stride) => {
     let step = 0;
     for (let row = 0; row < count; row++) {
-      const time = given[i][row];
+      const time = ownTimes[i][row];
       while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
       into[first + row * stride] = step * samples + i % samples;
       fractions[i * count + row] = Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0;
@@ -104,7 +104,7 @@ export function readRows(
   return {
     y: choose(support, at, samples, count).mul(weights).sum(axis + 1),
     get t() {
-      return tableOfColumns(all, count, columns, (_, i) => given[i], dtype);
+      return tableOfColumns(all, count, columns, (_, i) => ownTimes[i], dtype);
     },
     valid: isWhole ? undefined : tableOfColumns(all, count, columns, isReached, dtype),
   };

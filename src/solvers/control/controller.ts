@@ -109,8 +109,8 @@ export function errorController(
   options: ErrorControllerOptions & ErrorControllerCoefficients,
   coefficients: ErrorControllerCoefficients = {},
 ): ErrorController {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const controller: ErrorController = { ...defaultController, ...coefficients, ...given };
+  const chosen = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const controller: ErrorController = { ...defaultController, ...coefficients, ...chosen };
   const { safety, factorMin, factorMax, dtMin, dtMax, forceDtMin, jumpTimes } = controller;
   for (const name of ["pCoeff", "iCoeff", "dCoeff", "factorMax"] as const) {
     check(operation, name, controller[name], Number.isFinite(controller[name]), "a finite number");

@@ -51,14 +51,14 @@ export function toleranceOf(tolerance: PackedTolerance, position: number): numbe
  */
 export function packTolerance(
   name: string,
-  given: Tolerance,
+  tolerance: Tolerance,
   { y0, leaves, locate }: Layout,
 ): PackedTolerance {
-  if (typeof given === "number") return checked(name, given);
+  if (typeof tolerance === "number") return checked(name, tolerance);
   const readers = new Map(
     leaves.map(([path, shape]) => {
       const place = path === "" ? name : `${name}.${path}`;
-      return [path, readerOf(place, toleranceAt(given, path), shape)];
+      return [path, readerOf(place, toleranceAt(tolerance, path), shape)];
     }),
   );
   return Float64Array.from({ length: y0.size }, (_, i) => {
@@ -68,30 +68,32 @@ export function packTolerance(
 }
 
 /** The tolerance of a leaf. A tolerance of a branch is that of all its leaves. */
-function toleranceAt(given: Tolerance, path: string): Tolerance | undefined {
+function toleranceAt(tolerance: Tolerance, path: string): Tolerance | undefined {
   return path.split(".").filter(Boolean).reduce<Tolerance | undefined>(
     (at, part) =>
       typeof at === "object" && at !== null && !(at instanceof Tensor)
         ? (at as Record<string, Tolerance>)[part]
         : at,
-    given,
+    tolerance,
   );
 }
 
 /** Reads the tolerance of an element from its positions along the axes of a leaf. */
 function readerOf(
   name: string,
-  given: Tolerance | undefined,
+  tolerance: Tolerance | undefined,
   shape: readonly number[],
 ): (index: readonly number[]) => number {
-  if (typeof given === "number") return () => checked(name, given);
+  if (typeof tolerance === "number") return () => checked(name, tolerance);
   const expected = `expected a positive number, or numbers that broadcast against ${formatShape(shape)}`;
-  if (!(given instanceof Tensor) && !ArrayBuffer.isView(given) && !Array.isArray(given)) {
-    throw new TypeError(`odeint: ${name} is ${describe(given)}, ${expected}`);
+  if (!(tolerance instanceof Tensor) && !ArrayBuffer.isView(tolerance) && !Array.isArray(tolerance)) {
+    throw new TypeError(`odeint: ${name} is ${describe(tolerance)}, ${expected}`);
   }
-  const values = given instanceof Tensor ? peekHostValues(given) : Array.from(given as ArrayLike<number>);
+  const values = tolerance instanceof Tensor
+    ? peekHostValues(tolerance)
+    : Array.from(tolerance as ArrayLike<number>);
   if (!values) throw new TypeError(`odeint: ${name} has no values yet; pass numbers`);
-  const axes = given instanceof Tensor ? given.shape : [values.length];
+  const axes = tolerance instanceof Tensor ? tolerance.shape : [values.length];
   const offset = shape.length - axes.length;
   if (offset < 0 || axes.some((length, i) => length !== 1 && length !== shape[offset + i])) {
     throw new ShapeError(`odeint: ${name} has shape ${formatShape(axes)}, ${expected}`);

@@ -15,12 +15,12 @@ export const isCount = (n: number) => n === Infinity || Number.isInteger(n) && n
 /** An option for all event functions, or one for each. */
 export function forEvery<T>(
   name: string,
-  given: T | readonly T[],
+  value: T | readonly T[],
   length: number,
   isValid: (one: T) => boolean,
   expected: string,
 ): readonly T[] {
-  const list = Array.isArray(given) ? given as readonly T[] : Array<T>(length).fill(given as T);
+  const list = Array.isArray(value) ? value as readonly T[] : Array<T>(length).fill(value as T);
   if (list.length !== length) {
     throw new RangeError(
       `odeintEvent: ${name} has ${list.length} members, expected one for each of ${length} event functions`,

@@ -21,7 +21,7 @@ export interface FixedTimes {
 
 /** The moves of the fixed times at the ends of the steps of a chunk. */
 export function movesOf(
-  found: EventSteps,
+  eventSteps: EventSteps,
   { start, count }: Chunk,
   column: readonly number[],
   { values, moves }: FixedTimes,
@@ -30,7 +30,7 @@ export function movesOf(
   const all = concatenate([moves!.cast(dtype), zeros([1], { dtype })]);
   const nearest = (t: number) =>
     [...values.keys()].reduce((a, b) => Math.abs(values[b] - t) < Math.abs(values[a] - t) ? b : a);
-  const at = tableOf(found, count, column, ({ crossed, ends }, row) => {
+  const at = tableOf(eventSteps, count, column, ({ crossed, ends }, row) => {
     const step = start + row;
     return crossed[step] === landed ? nearest(ends[step]) : values.length;
   }, "int32");

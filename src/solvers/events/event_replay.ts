@@ -47,14 +47,14 @@ export function replayEvents(
   y0: Tensor,
   begin: number,
   direction: number,
-  found: EventSteps,
+  eventSteps: EventSteps,
   events: Events,
   fixed: FixedTimes,
   slope: Tensor,
   options: ScanOptions,
 ): EventStates {
   const { dtype } = y0;
-  const { lists, norm, jumping } = found;
+  const { lists, norm, jumping } = eventSteps;
   const { restart, maxEvents, closure } = events;
   const column = norm === "sample" ? columnShape(y0) : [];
   const perExample = norm === "sample" ? y0.shape[0] : 1;
@@ -71,7 +71,7 @@ export function replayEvents(
     // A sample that is done takes its first step again, which has finite gradients, and drops the result.
     const rows = (of: (list: EventList, step: number) => number | boolean) =>
       tableOf(
-        found,
+        eventSteps,
         count,
         column,
         (list, row) => of(list, start + row < list.starts.length ? start + row : 0),
@@ -101,9 +101,11 @@ export function replayEvents(
           ),
         }
         : {}),
-      ...(moves ? { move: movesOf(found, chunk, column, { ...fixed, moves }, dtype) } : {}),
+      ...(moves ? { move: movesOf(eventSteps, chunk, column, { ...fixed, moves }, dtype) } : {}),
       ...(isRagged
-        ? { active: tableOf(found, count, column, (list, row) => start + row < list.starts.length, dtype) }
+        ? {
+          active: tableOf(eventSteps, count, column, (list, row) => start + row < list.starts.length, dtype),
+        }
         : {}),
     };
   };
@@ -144,7 +146,7 @@ export function replayEvents(
   const isAgain = options.checkpoint === true && closure !== undefined && steps > chunkSteps;
   const length = !isRecording() ? chunkSteps : isAgain ? 2 * Math.ceil(Math.sqrt(steps)) : Math.max(1, steps);
   const chunks = chunksOf(steps, length);
-  const rows = eventRows(found, chunks, perExample);
+  const rows = eventRows(eventSteps, chunks, perExample);
   const [finals, outputs] = scanInChunks(
     body,
     initial,
@@ -170,10 +172,10 @@ export function replayEvents(
     },
   );
   const [y, , shiftAtEnd] = finals;
-  const last = tableOf(found, 1, column, ({ ends }) => ends.at(-1)!, dtype).squeeze(0);
+  const last = tableOf(eventSteps, 1, column, ({ ends }) => ends.at(-1)!, dtype).squeeze(0);
   const t = last.add(shiftAtEnd);
   if (maxEvents === 1) {
-    const isEvent = tableOf(found, 1, column, ({ crossed }) => crossed.at(-1)! >= 0, dtype);
+    const isEvent = tableOf(eventSteps, 1, column, ({ crossed }) => crossed.at(-1)! >= 0, dtype);
     const or = (x: Tensor) => isEvent.greater(0).where(x.expandDims(0), NaN);
     return { t, y, ts: or(t), ys: or(y) };
   }

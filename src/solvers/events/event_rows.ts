@@ -12,8 +12,8 @@ import type { EventSteps } from "./event_lists.ts";
  *
  * @param samples The number of lists of an example.
  */
-export function eventRows(found: EventSteps, chunks: readonly Chunk[], samples: number) {
-  const { lists, norm } = found;
+export function eventRows(eventSteps: EventSteps, chunks: readonly Chunk[], samples: number) {
+  const { lists, norm } = eventSteps;
   const column = norm === "sample" ? [samples] : [];
   /** The rows in a chunk of the events of each list. */
   const eventsIn = ({ start, count }: Chunk) =>
@@ -37,7 +37,13 @@ export function eventRows(found: EventSteps, chunks: readonly Chunk[], samples: 
   const places = positions.map((list) => list.view());
   const take = (tensors: readonly Tensor[], rows: readonly ArrayLike<number>[], count: number) => {
     if (tensors.length === 0) return [];
-    const at = tableOf(found, count, column, (_, k, i) => (rows[i][k] ?? 0) * samples + i % samples, "int32")
+    const at = tableOf(
+      eventSteps,
+      count,
+      column,
+      (_, k, i) => (rows[i][k] ?? 0) * samples + i % samples,
+      "int32",
+    )
       .flatten();
     return tensors.map((x) => {
       const [length, ...shape] = x.shape;
@@ -55,6 +61,6 @@ export function eventRows(found: EventSteps, chunks: readonly Chunk[], samples: 
     ofEvents: (joined: readonly Tensor[], count: number): Tensor[] => take(joined, places, count),
     /** Whether each list has as many events, `(count)` or `(count, samples)`. */
     areThere: (count: number, dtype: DType): Tensor =>
-      tableOf(found, count, column, (_, k, i) => k < places[i].length, dtype).greater(0),
+      tableOf(eventSteps, count, column, (_, k, i) => k < places[i].length, dtype).greater(0),
   };
 }

@@ -88,11 +88,11 @@ export function eventStartOf(
   events: Pick<Events, "values" | "directions">,
 ): EventStart {
   const jumps = jumpsOf(options);
-  const given = { ...options, jumps: jumps.length > 0 ? jumps : undefined };
-  const { slope, size } = startOf(tableau, (t, [y]) => [f(t, y)], [y0], interval, given);
+  const withJumps = { ...options, jumps: jumps.length > 0 ? jumps : undefined };
+  const { slope, size } = startOf(tableau, (t, [y]) => [f(t, y)], [y0], interval, withJumps);
   const column = options.norm === "sample" ? columnShape(y0) : [];
   return withoutAnyRecording(() => {
-    const [y, known] = [y0, slope[0]].map(stopGradient);
+    const [y, slopeAtStart] = [y0, slope[0]].map(stopGradient);
     const values = stopGradient(events.values(scalar(interval[0], y0.dtype).broadcastTo(column), y));
     const { signsAt } = watchersOf(events, y0.dtype, interval);
     const time = scalar(Math.sign(interval[1] - interval[0]) * interval[0], y0.dtype).broadcastTo(column);
@@ -100,7 +100,7 @@ export function eventStartOf(
       slope,
       size,
       values,
-      signs: stopGradient(signsAt(time, y, known, size, values, values.equal(0))),
+      signs: stopGradient(signsAt(time, y, slopeAtStart, size, values, values.equal(0))),
     };
   });
 }
@@ -171,8 +171,8 @@ export function* searchEvents(
   const order = errorOrderOf(tableau);
   const field = (time: Tensor, y: Tensor) => f(turned(time), y);
   const clock = clockOf(dtype, fill);
-  const given = jumpsOf(options);
-  const jumps = [...new Set(given.map((jump) => direction * jump))]
+  const jumpTimes = jumpsOf(options);
+  const jumps = [...new Set(jumpTimes.map((jump) => direction * jump))]
     .filter((jump) => jump > direction * begin);
   const targets = Number.isFinite(finish) ? [...jumps, direction * finish] : jumps;
   const last = clock.constant(Math.min(direction * finish, latest));
@@ -347,7 +347,7 @@ export function* searchEvents(
     lists,
     examples: examplesOf(table),
     evaluations: (options.stepSize === undefined ? 2 : 1) + largestCount(tried),
-    jumping: given.length > 0,
+    jumping: jumpTimes.length > 0,
   };
 }
 

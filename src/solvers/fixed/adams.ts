@@ -115,8 +115,8 @@ export function solveByAdams(
   const past = first.slope.flip(0).permute([...Array.from({ length: axis }, (_, i) => i + 1), 0]);
   const history = past.pad([...y0.shape.map(() => [0, 0] as const), [0, maxHistory - started]]);
   const weights = lengths.slice(started).flatMap((_, i) => {
-    const known = adamsWeights(Math.min(started + i + 1, maxHistory), false);
-    return [...known, ...Array(maxHistory - known.length).fill(0)];
+    const coefficients = adamsWeights(Math.min(started + i + 1, maxHistory), false);
+    return [...coefficients, ...Array(maxHistory - coefficients.length).fill(0)];
   });
   const on = {
     ...rows(started),
@@ -166,10 +166,10 @@ function solveImplicitly(
     }
     let change = combine(adamsWeights(history.length, false), history).mul(dt);
     const [last, ...others] = adamsWeights(history.length + 1, true);
-    const known = combine(others, history).mul(dt);
+    const explicitPart = combine(others, history).mul(dt);
     for (let i = 0, difference = Infinity; i < corrections && !(difference < 1); i++) {
       const before = change;
-      change = f(end, y.add(change)).mul(last * dt).add(known);
+      change = f(end, y.add(change)).mul(last * dt).add(explicitPart);
       evaluations++;
       difference = largestChange(before, change);
       // If the corrections did not converge, the next step uses no more slopes than this one.

@@ -23,11 +23,11 @@ export interface StepChoice {
  * @throws {RangeError} If the step size is not positive or requires more than {@linkcode maxFixedSteps} steps, or a grid point
  * is not finite.
  */
-export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice): Float64Array {
-  if (given) {
-    checkFinite(given, "grid");
+export function stepTimes(t: Float64Array, { stepSize, grid: gridPoints }: StepChoice): Float64Array {
+  if (gridPoints) {
+    checkFinite(gridPoints, "grid");
     const [low, high] = [t[0], t[t.length - 1]].sort((a, b) => a - b);
-    const inside = Array.from(given).filter((time) => low < time && time < high);
+    const inside = Array.from(gridPoints).filter((time) => low < time && time < high);
     const points = Float64Array.from(new Set([low, ...inside, high])).sort();
     return t[0] < t[t.length - 1] ? points : points.reverse();
   }
@@ -97,6 +97,6 @@ export function checkFinite(times: ArrayLike<number>, name: string, operation = 
 /** @throws {RangeError} If a step size is not positive and finite. */
 export function checkStepSize(stepSize: number, operation = "odeint"): void {
   if (Number.isFinite(stepSize) && stepSize > 0) return;
-  const found = typeof stepSize === "number" ? stepSize : describe(stepSize);
-  throw new RangeError(`${operation}: stepSize is ${found}, expected a positive, finite number`);
+  const value = typeof stepSize === "number" ? stepSize : describe(stepSize);
+  throw new RangeError(`${operation}: stepSize is ${value}, expected a positive, finite number`);
 }

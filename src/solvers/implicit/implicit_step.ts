@@ -98,27 +98,27 @@ export function implicitStep(
     liftTogether([y[0], ...treeLeaves(constants)]).slice(1),
   );
   // Each recording tape adds one order of gradients.
-  const given = [field, timeAt(0), join(y), scale] as const;
+  const args = [field, timeAt(0), join(y), scale] as const;
   const solveStage = size === 0
     ? undefined
     : basis
-    ? denseStages(...given, { rtol, atol, ...basis }, derivativeOrder())
-    : krylovStages(...given, { rtol, atol }, derivativeOrder());
+    ? denseStages(...args, { rtol, atol, ...basis }, derivativeOrder())
+    : krylovStages(...args, { rtol, atol }, derivativeOrder());
   let guess = join(slope);
   let isSolved: Tensor | undefined;
-  const solve: StageRule = (_, t, known) => {
+  const solve: StageRule = (_, t, explicitPart) => {
     if (solveStage) {
-      const found = solveStage(t, join(known), guess);
-      guess = found.slope;
-      isSolved = isSolved?.and(found.isSolved) ?? found.isSolved;
+      const solution = solveStage(t, join(explicitPart), guess);
+      guess = solution.slope;
+      isSolved = isSolved?.and(solution.isSolved) ?? solution.isSolved;
     }
     const slopes = [...split(guess)];
     const move = (parts: Parts) => parts.map((part, i) => part.add(slopes[i].mul(dt).mul(tableau.diagonal)));
     if (y.length > coupled) {
-      const state = [...move(known.slice(0, coupled)), ...known.slice(coupled)];
+      const state = [...move(explicitPart.slice(0, coupled)), ...explicitPart.slice(coupled)];
       slopes.push(...f(t, state).slice(coupled));
     }
-    return { state: move(known), slope: slopes };
+    return { state: move(explicitPart), slope: slopes };
   };
   return { ...takeStep(tableau, solve, timeAt, dt, y, slope), isSolved };
 }

@@ -24,7 +24,7 @@ interface LinearSolution {
 }
 
 /** Maximum number of iterations, of four products each. Where values cannot be read, as on a GPU, each solve takes as many. */
-const maxIterations = { known: 1000, unknown: 100 };
+const maxIterations = { readable: 1000, unreadable: 100 };
 
 /** Root mean squares `(samples, 1)` of vectors `(samples, n)`. */
 export function rootMeanSquare(x: Tensor): Tensor {
@@ -107,7 +107,7 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
       least: isBest.where(rms, state.least),
     };
   };
-  const maxSteps = peekIfKnown(first) ? maxIterations.known : maxIterations.unknown;
+  const maxSteps = peekIfKnown(first) ? maxIterations.readable : maxIterations.unreadable;
   // NaN ends the loop.
   const goes = ({ rms }: typeof init) => rms.greater(limit).and(rms.less(Infinity));
   const { best, least } = whileLoopOf(goes, iterate, init, { maxSteps }, {

@@ -1,5 +1,5 @@
 /**
- * Newton's method for k = f(known + scale k), the equation of a stage of an implicit Runge-Kutta method. (Hairer, Wanner, "Solving
+ * Newton's method for k = f(z + scale k), the equation of a stage of an implicit Runge-Kutta method with the explicit part z. (Hairer, Wanner, "Solving
  * Ordinary Differential Equations II", section IV.8.) States are `(samples, n)`. The number of iterations is fixed, so that loops
  * with implicit steps compile.
  */
@@ -53,8 +53,8 @@ export interface StageSolution {
   readonly isSolved: Tensor;
 }
 
-/** Solves the equation of a stage, k = f(t, known + scale k), from an initial value of k. */
-export type StageSolver = (t: Tensor, known: Tensor, guess: Tensor) => StageSolution;
+/** Solves the equation of a stage, k = f(t, explicit part + scale k), from an initial value of k. */
+export type StageSolver = (t: Tensor, explicitPart: Tensor, guess: Tensor) => StageSolution;
 
 /**
  * Solves the stages of a step with the inverse of a matrix of each sample.
@@ -72,10 +72,10 @@ export function denseStages(
   orders: number,
 ): StageSolver {
   const inverse = newtonInverse(f(t), y, scale, constants);
-  return (t, known, guess) => {
-    const found = solveStage(f(t), known, scale, guess, inverse, constants);
-    if (orders === 0) return found;
-    return { ...found, slope: refine(f(t), known, scale, found.slope, orders, constants) };
+  return (t, explicitPart, guess) => {
+    const solution = solveStage(f(t), explicitPart, scale, guess, inverse, constants);
+    if (orders === 0) return solution;
+    return { ...solution, slope: refine(f(t), explicitPart, scale, solution.slope, orders, constants) };
   };
 }
 
@@ -87,14 +87,14 @@ export function denseStages(
  */
 function solveStage(
   f: StateFunction,
-  known: Tensor,
+  explicitPart: Tensor,
   scale: Tensor,
   guess: Tensor,
   inverse: Tensor,
   { rtol, atol }: StageTolerances,
 ): StageSolution {
   return withoutRecording(() => {
-    const base = stopGradient(known);
+    const base = stopGradient(explicitPart);
     let slope = stopGradient(guess);
     const changes: Tensor[] = [];
     for (let iteration = 0; iteration < iterations; iteration++) {
@@ -122,16 +122,16 @@ function solveStage(
  */
 function refine(
   f: StateFunction,
-  known: Tensor,
+  explicitPart: Tensor,
   scale: Tensor,
   solution: Tensor,
   orders: number,
   basis: Basis,
 ): Tensor {
-  const inverse = newtonInverse(f, known.add(solution.mul(scale)), scale, basis);
+  const inverse = newtonInverse(f, explicitPart.add(solution.mul(scale)), scale, basis);
   let k = solution;
   for (let order = 0; order < orders; order++) {
-    k = k.add(multiply(inverse, f(known.add(k.mul(scale))).sub(k)));
+    k = k.add(multiply(inverse, f(explicitPart.add(k.mul(scale))).sub(k)));
   }
   return k;
 }

@@ -47,8 +47,8 @@ export function krylovStages(
   const [rtol, atol] = [tolerances.rtol, tolerances.atol].map((x) =>
     typeof x === "number" ? scalar(x, y.dtype) : x
   );
-  return (t, known, guess) => {
-    const [time, base, factor] = [t, known, scale].map(asConstant);
+  return (t, explicitPart, guess) => {
+    const [time, base, factor] = [t, explicitPart, scale].map(asConstant);
     const inputs = [time, base, factor, asConstant(guess), rtol, atol, ...closedOver];
     const [solution, flags] = constant(() => inEachCall(inputs, (inputs) => solveStage(field, inputs)));
     const isSolved = flags.greater(0);
@@ -56,7 +56,7 @@ export function krylovStages(
     let slope = solution;
     const matrix: Matrix = constant(() => [time, base.add(slope.mul(factor)), factor, ...closedOver]);
     for (let order = 0; order < orders; order++) {
-      const residual = field.call(t, known.add(slope.mul(scale))).sub(slope);
+      const residual = field.call(t, explicitPart.add(slope.mul(scale))).sub(slope);
       // The value is zero: the solution is known, and only its derivatives are wanted.
       const change = residual.sub(stopGradient(residual));
       slope = slope.add(divide(inverseOf(field), matrix, change, false));

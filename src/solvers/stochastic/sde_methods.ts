@@ -99,8 +99,8 @@ const list: readonly SdeMethod[] = [
 
 /** @throws {RangeError} If the method is unknown. */
 export function sdeMethodOf(name: SdeMethodName): SdeMethod {
-  const found = list.find((method) => method.name === name);
-  if (found) return found;
+  const method = list.find((method) => method.name === name);
+  if (method) return method;
   const names = (calculus: string) =>
     list.filter((method) => method.calculus === calculus).map(({ name }) => name).join(", ");
   throw new RangeError(

@@ -142,8 +142,8 @@ export function sdeint<S extends Tree>(
   const far = originOf(times, dtype);
   const origin = far !== 0 && uses() ? 0 : far;
   const shifted = shiftTimes(times, origin);
-  const given = options.grid && hostTimes(options.grid, "sdeint: grid");
-  const grid = stepTimes(shifted, { stepSize, grid: given && shiftTimes(given, origin) });
+  const gridTimes = options.grid && hostTimes(options.grid, "sdeint: grid");
+  const grid = stepTimes(shifted, { stepSize, grid: gridTimes && shiftTimes(gridTimes, origin) });
   checkTimeResolution(shiftTimes(grid, -origin), dtype, uses);
 
   const source = noiseSource(key, equation.g, state.y0, grid, noise);

@@ -49,8 +49,8 @@ function partsOf(name: string): { before: string; measure: string; after: string
  */
 export function measureName(name: string): string {
   const { before, measure, after } = partsOf(name);
-  const known = measureNames[measure]?.name ?? measure;
-  return `${before ? `${before}: ` : ""}${known}${after ? ` ${after}` : ""}`;
+  const displayed = measureNames[measure]?.name ?? measure;
+  return `${before ? `${before}: ` : ""}${displayed}${after ? ` ${after}` : ""}`;
 }
 
 /** Whether the values of a measure are fractions, which are shown as percentages. */

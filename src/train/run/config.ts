@@ -67,8 +67,8 @@ export async function readRunConfig(
 ): Promise<RunConfig> {
   const text = await readTextIfPresent(folder.config);
   if (text === undefined) {
-    const found = await whyNoFolder(folder.path);
-    const reason = found ? `: ${found}` : ", since it has no config.json";
+    const fault = await whyNoFolder(folder.path);
+    const reason = fault ? `: ${fault}` : ", since it has no config.json";
     const expected = "a folder such as runs/<experiment>/<time>";
     throw new WeftError(
       "unreadable-file",
@@ -146,17 +146,21 @@ export function sealedSettings(config: RunConfig): string {
 export function checkSettings(folder: RunFolder, config: RunConfig, file: string, sealed?: string): void {
   const settings = sealedSettings(config);
   if (sealed === settings) return;
-  const [made, found] = [sealed, settings].map((text) => parseJson(text ?? "") ?? {}) as Record<
+  const [trained, current] = [sealed, settings].map((text) => parseJson(text ?? "") ?? {}) as Record<
     string,
     unknown
   >[];
   // Compare complete values: long values may differ only at the end.
   const text = (value: unknown) => JSON.stringify(value) ?? "missing";
-  const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
+  const name = Object.keys({ ...trained, ...current }).find((name) =>
+    text(trained[name]) !== text(current[name])
+  );
   throw sealed === undefined || name === undefined
     ? new WeftError("damaged-file", `${file}: damaged: the metadata have no settings`)
     : new WeftError(
       "mismatched-weights",
-      `${folder.config}: ${name} is ${text(found[name])}, but ${file} was trained with ${text(made[name])}`,
+      `${folder.config}: ${name} is ${text(current[name])}, but ${file} was trained with ${
+        text(trained[name])
+      }`,
     );
 }

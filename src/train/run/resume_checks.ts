@@ -46,9 +46,11 @@ export function checkPosition(
  */
 export async function checkBest({ epoch, best }: Position, folder: RunFolder): Promise<void> {
   if (!best) return;
-  const found = await epochOfWeights(folder.best);
+  const epochOfBest = await epochOfWeights(folder.best);
   // The process may have been killed after saving an epoch's best weights and before its checkpoint.
-  if (found !== best.epoch && found !== epoch + 1) {
-    throw new Error(`${folder.best}: has the weights of epoch ${found}, but the best epoch is ${best.epoch}`);
+  if (epochOfBest !== best.epoch && epochOfBest !== epoch + 1) {
+    throw new Error(
+      `${folder.best}: has the weights of epoch ${epochOfBest}, but the best epoch is ${best.epoch}`,
+    );
   }
 }

@@ -260,11 +260,11 @@ export async function execute(
   let split: StepSplit | undefined;
   const result = await train(task, {
     ...progress.following(callbacks, showsExamples ? task.examples && (() => task.examples!()) : undefined),
-    onSplit(found) {
-      split = found;
+    onSplit(newSplit) {
+      split = newSplit;
       progress.update({ report: contentOf(run, task, split) });
-      const line = describeSplit(found, task.memory!);
-      if (found.isOverLimit) onWarning(`weft: ${line}`);
+      const line = describeSplit(newSplit, task.memory!);
+      if (newSplit.isOverLimit) onWarning(`weft: ${line}`);
       else onPlan?.(line);
     },
     epochs,

@@ -68,16 +68,16 @@ export function runFolder(path: string): RunFolder {
  * the paths for a run in the folder itself.
  */
 export async function findRun(path: string): Promise<RunFolder> {
-  const given = runFolder(path);
-  const isRun = (folder: RunFolder) => exists(folder.config);
-  if (await isRun(given)) return given;
-  if (await whyNoFolder(given.path)) return given;
-  const names = await namesIn(given.path, "folder");
+  const folder = runFolder(path);
+  const isRun = ({ config }: RunFolder) => exists(config);
+  if (await isRun(folder)) return folder;
+  if (await whyNoFolder(folder.path)) return folder;
+  const names = await namesIn(folder.path, "folder");
   for (const name of names.sort(new Intl.Collator("en", { numeric: true }).compare).reverse()) {
-    const run = runFolder(`${given.path}/${name}`);
+    const run = runFolder(`${folder.path}/${name}`);
     if (await isRun(run)) return run;
   }
-  return given;
+  return folder;
 }
 
 /** Metrics of the complete epochs of a run. A last line that is incomplete is left out. */
@@ -187,16 +187,16 @@ export async function truncateMetrics(
 ): Promise<EpochMetrics[]> {
   const lines = (await readTextIfPresent(folder.metrics) ?? "").split("\n").slice(0, epochs);
   const metrics: EpochMetrics[] = [];
-  let found = "";
+  let digestOfLines = "";
   for (let i = 0; i < epochs; i++) {
     const line = parseJson(lines[i] ?? "");
     if (!isMetrics(line) || line.epoch !== i + 1) {
       throw new Error(`${folder.metrics}, line ${i + 1}: expected the metrics of epoch ${i + 1} in JSON`);
     }
     metrics.push(line);
-    found = await chainDigest(found, lines[i]);
+    digestOfLines = await chainDigest(digestOfLines, lines[i]);
   }
-  if (found !== digest) {
+  if (digestOfLines !== digest) {
     throw new Error(
       `${folder.metrics}: its first ${epochs} lines differ from the lines at the time of ${folder.last}`,
     );

@@ -50,8 +50,8 @@ export class ProductRows {
     this.steps = Math.max(1, Math.min(steps, Math.floor(maxBytes / Math.max(1, bytes))));
     const sideOf = (operand: Operand): Side => {
       const columns = columnsOf(operand);
-      const given = arrays.rowsOf(operand, columns);
-      if (given) return { rows: given };
+      const rows = arrays.rowsOf(operand, columns);
+      if (rows) return { rows };
       const source = arrays.window(operand);
       const shape = [batch, ...operand.shape];
       const size = sizeOf(shape);

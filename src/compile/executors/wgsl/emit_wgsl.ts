@@ -110,9 +110,9 @@ class Emitter {
   /** A call of a chain's function. Functions with equal texts are emitted once. */
   #call(chain: Chain): Call {
     const { text, args, accesses } = chainText(chain, this.#memory, this.#layout);
-    let known = this.#functions.get(text);
-    if (!known) this.#functions.set(text, known = { index: this.#functions.size, arity: args.length });
-    return { chain, index: known.index, args, accesses };
+    let emitted = this.#functions.get(text);
+    if (!emitted) this.#functions.set(text, emitted = { index: this.#functions.size, arity: args.length });
+    return { chain, index: emitted.index, args, accesses };
   }
 
   /** llvmpipe evaluates all branches, so the loops of functions that are not called count too. */

@@ -92,12 +92,12 @@ function cached(program: Program, workgroup: WorkgroupShape, adapter: Adapter): 
  */
 export function runOnWebGpu(
   device: WebGpuDevice,
-  given: Run,
+  task: Run,
   adapter: Adapter = adapterOf(device),
-  workgroup: WorkgroupShape = chooseWorkgroup(given.program, given.batch, adapter),
+  workgroup: WorkgroupShape = chooseWorkgroup(task.program, task.batch, adapter),
 ): RunResult {
-  const inputs = given.inputs.map((view) => makeContiguous(device, view));
-  const run = { ...given, inputs };
+  const inputs = task.inputs.map((view) => makeContiguous(device, view));
+  const run = { ...task, inputs };
   const { program, batch, steps } = run;
   const loop = cached(program, workgroup, adapter);
   const { layout } = loop;

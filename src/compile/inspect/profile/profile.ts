@@ -104,7 +104,7 @@ function summary(
   const { description } = device.info;
   const title = `${description}, ${clockNames[clock]}`;
   const table = () => tableOf(rows, seconds, title);
-  const found: RunProfile = {
+  const profile: RunProfile = {
     device: description,
     clock,
     seconds,
@@ -113,7 +113,7 @@ function summary(
     table,
     trace: () => traceOf(spans, seconds, description),
   };
-  return displayAs(found, () => {
+  return displayAs(profile, () => {
     const [head, ...cells] = cellsOf(rows, seconds);
     // A table of HTML begins with the name of each row.
     const nameFirst = (row: readonly string[]) => [row.at(-1)!, ...row.slice(0, -1)];

@@ -1,4 +1,4 @@
-/** A program under construction: memory, inputs and kernels. */
+/** Collects the slots, inputs and kernels of a program while a loop is lowered. */
 import type { DType } from "../../../device/dtype.ts";
 import { constant, identity, instantiate, type Scalar } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
@@ -8,15 +8,15 @@ import type { HoistedLoop } from "../../loop/hoisted_loop.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
 import type { Value } from "./values.ts";
 
-/** A program under construction. */
+/** The slots, inputs and kernels that lowering has added so far. */
 export class Builder {
   /** Lowered values, by node. */
   readonly values = new Map<Node, Value>();
-  /** Number of readers of each node. */
+  /** Number of times that each node is read: by operations of the body, as next state, as output or as sum. */
   readonly uses = new Map<Node, number>();
   readonly slots: Slot[] = [];
   readonly inputs: Input[] = [];
-  /** The node of each input. */
+  /** The node of each member of `inputs`. */
   readonly inputNodes: Node[] = [];
   readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
   readonly kernels: Kernel[] = [];
@@ -32,13 +32,13 @@ export class Builder {
     for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
   }
 
-  /** The slot of a state. */
+  /** The slot that holds a state. Undefined if no operation of the loop has it in memory. */
   slotOf(state: Node): number | undefined {
     const value = this.values.get(state);
     return value?.kind === "sample" ? value.operand.slot : undefined;
   }
 
-  /** The shape of one sample, from the shape of a value with all samples. */
+  /** The shape of one sample of a value whose first axis contains all samples. */
   perSample(shape: Shape): number[] {
     const { batch } = this;
     if (batch === 1) return [...shape];
@@ -48,13 +48,13 @@ export class Builder {
     return [shape[0] / batch, ...shape.slice(1)];
   }
 
-  /** Adds a slot. A `persistent` slot keeps its values from step to step. */
+  /** Adds a slot, and returns its view. A `persistent` slot keeps its values from step to step. */
   newOperand(shape: Shape, dtype: DType, persistent = false): Operand {
     this.slots.push({ size: sizeOf(shape), dtype, persistent });
     return { slot: this.slots.length - 1, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
   }
 
-  /** Adds an input of the program. Samples share it if it has no slot. */
+  /** Adds an input of the program. Without a slot, all samples read the same values. */
   addInput(node: Node, role: Input["role"], slot: number | undefined): number {
     const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.batch;
     const padding = this.loop.gradients.has(node) ? "zero" : "repeat";
@@ -67,10 +67,13 @@ export class Builder {
     return this.#rows.has(node) ? "row" : "constant";
   }
 
-  /** The value of a node. Inputs besides the states become views of the batch. */
+  /**
+   * The lowered value of a node: a literal, a slot, or a view of an input of the loop. Rows and constants are copied
+   * to a slot only if {@linkcode sample} needs one.
+   */
   value(node: Node): Value {
-    const known = this.values.get(node);
-    if (known) return known;
+    const lowered = this.values.get(node);
+    if (lowered) return lowered;
     if (node.kind === "literal") return { kind: "literal", value: node.value, dtype: node.dtype };
     if (node.kind === "operation" && !this.#rows.has(node) && !this.loop.invariants.includes(node)) {
       throw new Error("an operation is read before it is lowered");
@@ -84,14 +87,17 @@ export class Builder {
     };
   }
 
-  /** The first invariant of the loop with the elements of a constant: an earlier constant may be read outside of the loop only. */
+  /**
+   * The first loop invariant with the same elements as a constant. The constant itself can be missing from the
+   * invariants, if only operations outside of the loop read it.
+   */
   #firstLike(node: Node & { kind: "constant" }): Node {
     const original = node.sameAs ?? node;
     const isLike = (other: Node) => other.kind === "constant" && (other.sameAs ?? other) === original;
     return this.loop.invariants.find(isLike) ?? node;
   }
 
-  /** A view of an input, for one sample. */
+  /** Views a sample's part of an input: a slot that is filled for each sample, or values that all samples share. */
   #inputAsSample({ input, shape, strides, offset }: Value & { kind: "input" }): Operand {
     const { batch } = this;
     const sampleShape = this.perSample(shape);
@@ -111,7 +117,7 @@ export class Builder {
     return { slot: this.inputs[at.sample].slot, dtype: input.dtype, shape: sampleShape, strides, offset };
   }
 
-  /** A view of an input that all samples share. */
+  /** Views an input whose values all samples share. */
   sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
     // A shared gradient would not be zero in the padding lanes of a tile.
     if (this.batch > 1 && this.loop.gradients.has(input)) {
@@ -123,7 +129,7 @@ export class Builder {
     return { shared: at.shared, dtype: input.dtype, shape, strides, offset };
   }
 
-  /** The value of a node in memory, in the shape of one sample. */
+  /** Puts the value of a node into memory. The operand has the shape of one sample. */
   sample(node: Node): Operand {
     const value = this.value(node);
     switch (value.kind) {
@@ -151,7 +157,7 @@ export class Builder {
     return this.map(instantiate(identity, [operand.dtype]), [operand], output);
   }
 
-  /** The same values, row-major in a slot. */
+  /** Copies an operand to a new slot, unless it is row-major in a slot already. */
   contiguous(operand: Operand): Operand {
     const expected = contiguousStrides(operand.shape);
     const fits = operand.shape.every((length, axis) =>
@@ -160,7 +166,7 @@ export class Builder {
     return fits && operand.slot !== undefined ? { ...operand, strides: expected } : this.copy(operand);
   }
 
-  /** The same values without negative strides, which matrix products cannot read. */
+  /** Copies an operand with negative strides, which matrix products cannot read. */
   ascending(operand: Operand): Operand {
     return operand.strides.some((stride) => stride < 0) ? this.copy(operand) : operand;
   }

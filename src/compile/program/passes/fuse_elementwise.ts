@@ -120,8 +120,8 @@ export function fuseElementwise<O extends Strided>(
     const results = group.operands.filter(isResult);
     if (results.some((operand) => operand.dtype !== output.dtype || !isWhole(operand))) return false;
     const operands = group.operands.filter((operand) => !isResult(operand));
-    for (const given of kernel.operands) {
-      const operand = inShape(given, shape);
+    for (const read of kernel.operands) {
+      const operand = inShape(read, shape);
       if (!operand || isOverwritten(operand) || overlaps(operand, group.output, memoryOf)) return false;
       if (!operands.some((other) => isSame(other, operand, memoryOf))) operands.push(operand);
     }
@@ -177,8 +177,8 @@ function positionsBy<K, O>(
   kernels.forEach((kernel, position) => {
     for (const operand of operandsOf(kernel)) {
       const memory = memoryOf(operand);
-      const known = positions.get(memory);
-      if (known) known.push(position);
+      const others = positions.get(memory);
+      if (others) others.push(position);
       else positions.set(memory, [position]);
     }
   });
@@ -197,12 +197,12 @@ function merge<O extends Strided>(
   const results = new Map<unknown, Scalar>();
   for (const position of members.toSorted((a, b) => a - b)) {
     const kernel = kernels[position];
-    const args = kernel.operands.map((given) => {
-      const result = results.get(memoryOf(given));
+    const args = kernel.operands.map((read) => {
+      const result = results.get(memoryOf(read));
       if (result) return result;
-      const operand = inShape(given, shape) ?? given;
-      const known = operands.findIndex((other) => isSame(other, operand, memoryOf));
-      if (known >= 0) return inputs[known];
+      const operand = inShape(read, shape) ?? read;
+      const index = operands.findIndex((other) => isSame(other, operand, memoryOf));
+      if (index >= 0) return inputs[index];
       const leaf = input(operands.push(operand) - 1, operand.dtype);
       inputs.push(leaf);
       return leaf;

@@ -21,19 +21,19 @@ export function splitKernels(program: Program, maxOperands: number): Program {
   };
   /** Splits an expression until it has few operands. */
   const cut = (root: Scalar, operands: readonly Operand[], shape: Shape) => {
-    const known = [...operands];
+    const sources = [...operands];
     let expression = root;
     for (;;) {
       const used = inputsOf(expression);
       const all = used.get(expression)!;
-      if (all.size <= maxOperands) return renumber(expression, [...all], known);
+      if (all.size <= maxOperands) return renumber(expression, [...all], sources);
       let largest: Scalar | undefined;
       for (const [node, inputs] of used) {
         if (node.op === "input" || inputs.size < 2 || inputs.size > maxOperands) continue;
         if (!largest || inputs.size > used.get(largest)!.size) largest = node;
       }
-      const part = renumber(largest!, [...used.get(largest!)!], known);
-      const position = known.push(store(part.expression, part.operands, shape)) - 1;
+      const part = renumber(largest!, [...used.get(largest!)!], sources);
+      const position = sources.push(store(part.expression, part.operands, shape)) - 1;
       const stored = input(position, largest!.type);
       expression = rewrite(expression, (node) => node === largest ? stored : undefined);
     }
@@ -52,14 +52,14 @@ export function splitKernels(program: Program, maxOperands: number): Program {
 
 /** Operands that each node depends on. */
 function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
-  const found = new Map<Scalar, Set<number>>();
+  const operands = new Map<Scalar, Set<number>>();
   for (const scalar of topological(root)) {
     const inputs = scalar.op === "input"
       ? [scalar.value!]
-      : scalar.args.flatMap((arg) => [...found.get(arg)!]);
-    found.set(scalar, new Set(inputs));
+      : scalar.args.flatMap((arg) => [...operands.get(arg)!]);
+    operands.set(scalar, new Set(inputs));
   }
-  return found;
+  return operands;
 }
 
 /** Numbers the operands of an expression from zero. */

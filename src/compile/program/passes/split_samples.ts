@@ -11,12 +11,12 @@ export interface SplitProgram {
   readonly parts: number;
 }
 
-const known = new WeakMap<Program, SplitProgram>();
+const splits = new WeakMap<Program, SplitProgram>();
 
 /** Splits the samples of a program along the first axis of its state. */
 export function splitSamples(program: Program): SplitProgram {
-  let split = known.get(program);
-  if (!split) known.set(program, split = splitProgram(program));
+  let split = splits.get(program);
+  if (!split) splits.set(program, split = splitProgram(program));
   return split;
 }
 

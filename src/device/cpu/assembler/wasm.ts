@@ -56,8 +56,8 @@ export class ModuleBuilder {
 
   #type(params: readonly ValueType[], results: readonly ValueType[]): number {
     const key = `${params}:${results}`;
-    const known = this.#types.indexOf(key);
-    if (known >= 0) return known;
+    const index = this.#types.indexOf(key);
+    if (index >= 0) return index;
     const bytes = new Bytes();
     bytes.byte(0x60);
     for (const types of [params, results]) {
@@ -81,8 +81,8 @@ export class ModuleBuilder {
     results: readonly ValueType[],
   ): Callable {
     const key = `${module}.${name}`;
-    const known = this.#imports.get(key);
-    if (known) return known;
+    const imported = this.#imports.get(key);
+    if (imported) return imported;
     const added = { module, name, type: this.#type(params, results), index: this.#imports.size };
     this.#imports.set(key, added);
     return added;

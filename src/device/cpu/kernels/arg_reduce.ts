@@ -29,14 +29,18 @@ export function argReduce(
   const split = splitLines(input.shape, axis);
   if (!split) return searchLines(kernels, reduction, input, axis, output);
   const chunks = split.chunksOf(input);
-  const found = allocateView(device, chunks.shape.with(axis + 1, 1), "int32");
-  searchLines(kernels, reduction, chunks, axis + 1, found);
+  const chunkPositions = allocateView(device, chunks.shape.with(axis + 1, 1), "int32");
+  searchLines(kernels, reduction, chunks, axis + 1, chunkPositions);
   const { chunkLength } = split;
   const stride = input.strides[axis];
-  const [from, candidates, to] = [input, found, output].map(addressOf).map((address) => address / 4);
+  const [from, candidates, to] = [input, chunkPositions, output].map(addressOf).map((address) => address / 4);
   const size = bytesPerElement(input.dtype) / 4;
   const isBetter = (value: number, best: number) => reduction === "max" ? value > best : value < best;
-  const lines = collapse(output.shape, [input.strides, found.strides.toSpliced(axis + 1, 1), output.strides]);
+  const lines = collapse(output.shape, [
+    input.strides,
+    chunkPositions.strides.toSpliced(axis + 1, 1),
+    output.strides,
+  ]);
   device.runOnHost(() => {
     const values = kernels.memory.wordsOf(input.dtype);
     const positions = kernels.memory.i32;
@@ -49,13 +53,13 @@ export function argReduce(
         if (isBetter(value, current) || value !== value && current === current) best = position;
       };
       for (let i = 0; i < split.chunks; i++) {
-        compare(i * chunkLength + positions[candidates + chunk + i * found.strides[axis]]);
+        compare(i * chunkLength + positions[candidates + chunk + i * chunkPositions.strides[axis]]);
       }
       for (let i = split.chunks * chunkLength; i < input.shape[axis]; i++) compare(i);
       positions[to + result] = best;
     });
   });
-  found.source.free();
+  chunkPositions.source.free();
 }
 
 function searchLines(
@@ -89,7 +93,7 @@ function emitSearch(
   const isEqual = `${type}.eq` as Opcode;
   // Lanes of 64 bits count positions in float64.
   const isWide = size === 8;
-  const [vectors, best, found] = [0, 1, 2].map(() => f.locals("v128", groups));
+  const [vectors, best, bestPositions] = [0, 1, 2].map(() => f.locals("v128", groups));
   const [position, mask] = f.locals("v128", 2);
   const left = f.local("i32");
   const lanes = 16 / size;
@@ -103,7 +107,7 @@ function emitSearch(
     load();
     vectors.forEach((vector, i) => {
       f.set(best[i], vector);
-      f.set(found[i], () => f.f64x2(0));
+      f.set(bestPositions[i], () => f.f64x2(0));
     });
     f.set(position, () => f.f64x2(0));
     f.while(left, () => {
@@ -124,10 +128,10 @@ function emitSearch(
           f.set(mask, () => f.op("v128.or", mask, isFirstNaN));
         }
         f.set(best[i], () => f.op("v128.bitselect", vector, best[i], mask));
-        f.set(found[i], () => f.op("v128.bitselect", position, found[i], mask));
+        f.set(bestPositions[i], () => f.op("v128.bitselect", position, bestPositions[i], mask));
       });
     });
-    found.forEach((vector, group) => {
+    bestPositions.forEach((vector, group) => {
       if (isWide) f.set(vector, () => f.op("i32x4.trunc_sat_f64x2_s_zero", vector));
       for (let lane = 0; lane < lanes; lane++) {
         const line = group * lanes + lane;

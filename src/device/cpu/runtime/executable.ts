@@ -66,12 +66,12 @@ const unused = new FinalizationRegistry(({ memory, block }: { memory: Memory; bl
   memory.release(block)
 );
 
-let made = 0;
+let moduleCount = 0;
 
 /** A compiled module. Workers compile a copy of its bytes. */
 export class Executable {
   /** A unique number that identifies the module for workers: the address can be reused by another module. */
-  readonly number: number = made++;
+  readonly number: number = moduleCount++;
   readonly exports: Record<string, Task>;
   /** Names of the exports, in the same order on every thread. */
   readonly names: readonly string[];

@@ -33,7 +33,7 @@ export function matmul(
   const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
 
   const shape = { batch, m, n, k };
-  const { tiling, segments } = plan ?? planProduct(shape, gpu.found.software);
+  const { tiling, segments } = plan ?? planProduct(shape, gpu.adapter.software);
   const tiles = tileCount(tiling, shape);
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 && !adds ? output : gpu.temporary([segments, ...output.shape], output.dtype);

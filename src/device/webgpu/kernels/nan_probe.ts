@@ -84,9 +84,9 @@ export async function probeNaN(gpu: Gpu): Promise<string[]> {
     operations: checks.length,
     shapes: [output.shape],
   });
-  const found = read(gpu, output);
+  const products = read(gpu, output);
   for (const { memory } of [input, output]) gpu.pool.release(memory);
-  return lostOperations(await found);
+  return lostOperations(await products);
 }
 
 async function read(gpu: Gpu, { memory, shape }: MemoryView): Promise<Float32Array> {
@@ -108,11 +108,11 @@ const passed = new Set<string>();
  * @returns Rejects if the adapter loses NaN. An error of the GPU does not count: every read reports it.
  */
 export function checkNaN(gpu: Gpu): Promise<void> {
-  const { found } = gpu;
-  if (passed.has(found.description)) return Promise.resolve();
+  const { adapter } = gpu;
+  if (passed.has(adapter.description)) return Promise.resolve();
   const check = probeNaN(gpu).catch(() => undefined).then((lost) => {
-    if (lost && lost.length > 0) throw new Error(lostMessage(found, lost));
-    if (lost) passed.add(found.description);
+    if (lost && lost.length > 0) throw new Error(lostMessage(adapter, lost));
+    if (lost) passed.add(adapter.description);
   });
   check.catch(() => {
     // Each read throws it.

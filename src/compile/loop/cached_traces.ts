@@ -18,22 +18,22 @@ export interface TraceOfBody<Y = unknown> {
 }
 
 /** A trace, and the positions of the tensors that it closes over. */
-interface KnownTrace extends Omit<TraceOfBody, "closedOver"> {
+interface CachedTrace extends Omit<TraceOfBody, "closedOver"> {
   readonly constants: readonly (readonly [node: ClosedOver["node"], position: number])[];
 }
 
 /** Maximum number of cached traces. */
 const maxTraces = 64;
 
-const traces = new LruCache<string, { known?: KnownTrace }>(maxTraces);
+const traces = new LruCache<string, { cached?: CachedTrace }>(maxTraces);
 
-/** The trace of a body. @param given States and sequences of the loop. */
-export function knownTrace(
+/** The trace of a body. @param inputs States and sequences of the loop. */
+export function cachedTrace(
   { key, tensors }: Closure,
-  given: readonly Tensor[],
+  inputs: readonly Tensor[],
   trace: () => TraceOfBody,
 ): TraceOfBody {
-  const all = [...given, ...tensors];
+  const all = [...inputs, ...tensors];
   const specs = all.map(({ shape, dtype }) => `${dtype} ${shape}`).join(";");
   // The body has the number of a tensor of one number as a literal.
   const numbers = tensors.flatMap(({ storage }, i) =>
@@ -42,19 +42,19 @@ export function knownTrace(
       : []
   );
   const same = tensors.map((x) => tensors.findIndex((other) => other === x || hasSameElements(x, other)));
-  const shifted = given.map((x) => given.flatMap((other, i) => isShiftedByRow(x, other) ? [i] : []));
-  const text = `${key}\n${given.length} ${specs}\n${same}\n${numbers}\n${shifted.join(";")}`;
+  const shifted = inputs.map((x) => inputs.flatMap((other, i) => isShiftedByRow(x, other) ? [i] : []));
+  const text = `${key}\n${inputs.length} ${specs}\n${same}\n${numbers}\n${shifted.join(";")}`;
   const entry = traces.getOrMake(text, () => ({}));
-  const { known } = entry;
-  if (known) {
-    const closedOver = known.constants.map(([node, position]) => ({ node, tensor: tensors[position] }));
-    return { ...known, closedOver };
+  const { cached } = entry;
+  if (cached) {
+    const closedOver = cached.constants.map(([node, position]) => ({ node, tensor: tensors[position] }));
+    return { ...cached, closedOver };
   }
-  const { closedOver, ...made } = trace();
+  const { closedOver, ...traced } = trace();
   const constants = closedOver.map(({ node, tensor }) => [node, tensors.indexOf(tensor)] as const);
   // A body that makes tensors itself has other ones each time.
   if (constants.every(([, position]) => position >= 0)) {
-    entry.known = { ...made, constants };
+    entry.cached = { ...traced, constants };
   }
-  return { ...made, closedOver };
+  return { ...traced, closedOver };
 }
