@@ -31,7 +31,14 @@ export async function checkTimes(one: CalendarCase): Promise<string | undefined>
     }
   }
   const season = seasonOf({
-    ...{ gap, times: set.times, calendar: time.calendar, series: set.series, channels: 1, continued: [0] },
+    ...{
+      gap,
+      times: set.times,
+      calendar: time.calendar,
+      series: set.series,
+      channels: 1,
+      targetChannels: [0],
+    },
   });
   if (season === 1) return undefined;
   const phases = new Set<number>();

@@ -33,21 +33,21 @@ const form = (coefficients: number[], rest: Partial<Autoregression> = {}): Autor
 });
 
 Deno.test("an autoregression forecasts values by its recursion", () => {
-  const { continued, squares, count } = runAutoregression(
+  const { forecast, squares, count } = runAutoregression(
     form([0.5, 0.25], { constant: 1 }),
     Float64Array.of(2, 4, 1),
     2,
   );
   // 1 + 4 / 2 + 2 / 4 = 3.5 is forecast for the value 1.
   assert.deepEqual([squares, count], [2.5 ** 2, 1]);
-  assertNear(continued, [1 + 0.5 + 1, 1 + 1.25 + 0.25], 1e-12);
+  assertNear(forecast, [1 + 0.5 + 1, 1 + 1.25 + 0.25], 1e-12);
 });
 
 Deno.test("a missing value counts as its forecast", () => {
   const fitted = form([0.5, 0.25], { constant: 1 });
   const missing = runAutoregression(fitted, Float64Array.of(2, 4, NaN, 1), 3);
   const replaced = runAutoregression(fitted, Float64Array.of(2, 4, 3.5, 1), 3);
-  assertNear(missing.continued, replaced.continued, 1e-12);
+  assertNear(missing.forecast, replaced.forecast, 1e-12);
   assert.equal(missing.count, 1);
 });
 

@@ -197,7 +197,7 @@ const evaluations: Record<string, (predicted: (count: number) => void) => Promis
     forecasts: (predicted) =>
       evaluateForecasts({
         windows: series.map((past) => ({
-          ...{ series: past.name, past, present: 1, grid: past.values, observed: 2 },
+          ...{ series: past.name, past, origin: 1, grid: past.values, observed: 2 },
           ...{ at: Float64Array.of(1), targets: past.values.slice(3) },
         })),
         record: {

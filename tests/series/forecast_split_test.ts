@@ -31,7 +31,7 @@ function countsOf(one: Series, width: number, channel: number, until: { train: n
 
 Deno.test("complete tables are split at 60 and 80 % of their rows, and outages do not count as rows", () => {
   const split = (isObserved: (row: number) => boolean) =>
-    untilOf([seriesOf(100, isObserved)], { span: 5, width: 1, continued: [0] });
+    untilOf([seriesOf(100, isObserved)], { span: 5, width: 1, targetChannels: [0] });
   assert.deepEqual(split(() => true), { train: 59, validation: 79 });
   assert.deepEqual(split((row) => row < 60 || row >= 80), { train: 47, validation: 83 });
   assert.deepEqual(split((row) => row >= 60), { train: 83, validation: 91 });
@@ -46,7 +46,7 @@ Deno.test("every channel has values in each part, for any two outages of a fifth
         (row, channel) => row < [first, second][channel] || row >= [first, second][channel] + 20,
         2,
       );
-      const until = untilOf([one], { span: 3, width: 2, continued: [0, 1] });
+      const until = untilOf([one], { span: 3, width: 2, targetChannels: [0, 1] });
       for (const channel of [0, 1]) {
         const counts = countsOf(one, 2, channel, until);
         assert.ok(counts.every((count) => count > 0), `outages at ${first} and ${second}: ${counts}`);
@@ -57,7 +57,7 @@ Deno.test("every channel has values in each part, for any two outages of a fifth
 
 Deno.test("the ends of given parts stay", () => {
   const one = seriesOf(100, (row) => row < 40 || row >= 60);
-  const options = { span: 5, width: 1, continued: [0] };
+  const options = { span: 5, width: 1, targetChannels: [0] };
   assert.equal(untilOf([one], { ...options, given: { validation: 89 } }).validation, 89);
   assert.deepEqual(untilOf([one], { ...options, given: { train: 70, validation: 89 } }), {
     train: 70,

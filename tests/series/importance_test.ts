@@ -17,7 +17,7 @@ Deno.test("the importance of a channel is the error without it, and 0 for a chan
     const past = { name: "a", times: Float64Array.of(0, 1), values: grid, label: -1 };
     // Twice the last y, plus the known future value.
     return {
-      ...{ series: "a", past, present: 1, grid, observed: 2, at: Float64Array.of(1) },
+      ...{ series: "a", past, origin: 1, grid, observed: 2, at: Float64Array.of(1) },
       targets: Float64Array.of(2 * grid[4] + i % 3, NaN, i % 3),
     };
   });

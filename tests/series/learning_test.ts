@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lengthOfTraining, settling } from "../../src/series/targets/learning.ts";
+import { gradientTraining, lengthOfTraining } from "../../src/series/targets/learning.ts";
 import { parameter } from "../../src/nn/layer.ts";
 import { zeros } from "../../src/tensor/creation.ts";
 import "../devices.ts";
@@ -20,7 +20,7 @@ Deno.test("a large table is visited at least 40 times", () => {
 
 const settings = { epochs: 10, batchSize: 16, learningRate: 0.01 };
 const taskOf = (version: 1 | 2, ensemble = 1) =>
-  settling({
+  gradientTraining({
     parameters: { "0": parameter(zeros([2])), "1": parameter(zeros([2])) },
     ...{ settings, samples: 160, record: { length: 20, version, training: { ensemble } } },
   });
@@ -49,7 +49,7 @@ Deno.test("a run with version 1 of its record is not trained further, and the me
 Deno.test("WARP's learning rate falls with the length of a long series, also if rows are not condensed", async () => {
   const changeFor = async (length: number) => {
     const A = parameter(zeros([2, 400]));
-    const { optimizer } = settling({
+    const { optimizer } = gradientTraining({
       parameters: { A },
       ...{ settings: { ...settings, model: "warp" }, samples: 160 },
       record: { length, version: 2 },

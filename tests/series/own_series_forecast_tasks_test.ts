@@ -243,7 +243,7 @@ Deno.test(
     }));
     const sizes = { gap: 1, context: 4, horizon: 2, season: 1, seasonalErrors: [1], trained: [] };
     const windows = windowsOf(series, 1, sizes, { from: 5, to: 12 });
-    const targets = windows.flatMap(({ present, at }) => Array.from(at, (step) => present + step));
+    const targets = windows.flatMap(({ origin, at }) => Array.from(at, (step) => origin + step));
     assert.deepEqual([Math.min(...targets), Math.max(...targets)], [5.25, 12]);
   },
 );

@@ -13,7 +13,7 @@ function seasonFor(
     ...{ name: "a", label: -1, values: Float64Array.from(values) },
     times: Float64Array.from(values, (_, i) => i * gap),
   };
-  return seasonOf({ gap, times, series: [series], channels: 1, continued: [0] });
+  return seasonOf({ gap, times, series: [series], channels: 1, targetChannels: [0] });
 }
 
 const zeros = (count: number) => new Array<number>(count).fill(0);

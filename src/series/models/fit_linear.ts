@@ -10,15 +10,15 @@ import {
   solveRidge,
   squaredErrors,
 } from "../math/least_squares.ts";
-import { knownAhead, scalesOf } from "./window_batches.ts";
+import { futureValues, scalesOf } from "./window_batches.ts";
 
 /** Sizes of the linear forecaster, and the channels of its data. */
 interface LinearSizes {
   readonly statistics: DataRecord["channels"];
   /** Positions of the channels to forecast. */
-  readonly continued: readonly number[];
+  readonly targetChannels: readonly number[];
   /** Number of channels known ahead of time. */
-  readonly ahead: number;
+  readonly futureCovariates: number;
   readonly context: number;
   readonly horizon: number;
   readonly season: number;
@@ -50,7 +50,7 @@ const blockSize = 64;
  *
  * @param tuning Windows to choose the penalty on. Fits to different periods have the same penalty if it is chosen
  * on the same windows.
- * @returns `weight` has shape (horizon, context + 1), the bias last. `shared` has shape (channels, ahead).
+ * @returns `weight` has shape (horizon, context + 1), the bias last. `shared` has shape (channels, futureCovariates).
  */
 export function fitLinear(
   windows: readonly ForecastWindow[],
@@ -69,24 +69,28 @@ export function fitLinear(
 
 /** Chooses the penalty by the errors on the latest windows, after a fit to windows that end before them. */
 function penaltyFor(windows: readonly ForecastWindow[], sizes: LinearSizes): number {
-  const presents = windows.map(({ present }) => present).sort((a, b) => a - b);
-  const cut = presents[Math.floor((1 - heldOut) * presents.length)] ?? Infinity;
+  const origins = windows.map(({ origin }) => origin).sort((a, b) => a - b);
+  const cut = origins[Math.floor((1 - heldOut) * origins.length)] ?? Infinity;
   const before = momentsOf(
-    windows.filter(({ present }) => present + sizes.horizon * sizes.gap <= cut),
+    windows.filter(({ origin }) => origin + sizes.horizon * sizes.gap <= cut),
     sizes,
   );
-  const after = momentsOf(windows.filter(({ present }) => present >= cut), sizes);
+  const after = momentsOf(windows.filter(({ origin }) => origin >= cut), sizes);
   if (before.rows === 0 || after.rows === 0) return usualPenalty;
   const errors = penalties.map((penalty) => squaredErrors(after, solveRidge(before, penalty)));
   return penalties[errors.indexOf(Math.min(...errors))];
 }
 
 function momentsOf(windows: readonly ForecastWindow[], sizes: LinearSizes): Moments {
-  const { statistics, continued, ahead, context, horizon } = sizes;
-  const every = Math.ceil(windows.length * continued.length * (context + 1) ** 2 / maxProducts);
+  const { statistics, targetChannels, futureCovariates, context, horizon } = sizes;
+  const every = Math.ceil(windows.length * targetChannels.length * (context + 1) ** 2 / maxProducts);
   const used = windows.filter((_, i) => i % every === 0);
   const unitOf = standardDeviationsOf(used, statistics);
-  const moments = emptyMoments({ inputs: context + 1, outputs: horizon, shared: ahead * statistics.length });
+  const moments = emptyMoments({
+    inputs: context + 1,
+    outputs: horizon,
+    shared: futureCovariates * statistics.length,
+  });
   for (let start = 0; start < used.length; start += blockSize) {
     addRows(moments, used.slice(start, start + blockSize).flatMap((window) => rowsOf(window, sizes, unitOf)));
   }
@@ -128,11 +132,11 @@ function rowsOf(
   sizes: LinearSizes,
   unitOf: (series: string, channel: number) => number,
 ): RegressionRow[] {
-  const { statistics, continued, context, horizon, ahead } = sizes;
+  const { statistics, targetChannels, context, horizon, futureCovariates } = sizes;
   const width = statistics.length;
   const scales = scalesOf(window.grid, statistics);
-  const known = knownAhead(window, statistics, horizon);
-  return continued.flatMap((channel) => {
+  const known = futureValues(window, statistics, horizon);
+  return targetChannels.flatMap((channel) => {
     if (Number.isNaN(window.grid[channel])) return [];
     const following = followingSteps(window, channel, statistics, horizon);
     if (following.some(Number.isNaN)) return [];
@@ -143,12 +147,17 @@ function rowsOf(
       (_, step) => (step === context ? standardDeviation : window.grid[step * width + channel] - mean) / unit,
     );
     const y = following.map((value, h) => (value - mean) / unit - x[naiveStep(h, sizes)]);
-    return [{ x, y, z: known.map((value) => value * standardDeviation / unit), at: channel * ahead }];
+    return [{
+      x,
+      y,
+      z: known.map((value) => value * standardDeviation / unit),
+      at: channel * futureCovariates,
+    }];
   });
 }
 
 /**
- * Values at the steps 1, 2, ... after the present, interpolated between observations. The last value is
+ * Values at the steps 1, 2, ... after the forecast origin, interpolated between observations. The last value is
  * repeated for less than one step and a half. NaN later.
  */
 function followingSteps(

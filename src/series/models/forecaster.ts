@@ -13,7 +13,7 @@ import type { HistoryForecast } from "./local/smoothed_forecast.ts";
 /** Past of some series, and values known ahead of time. */
 export type WindowInputs = {
   /**
-   * Past values on a grid that ends at the present, each channel with mean 0 and standard deviation 1. Shape
+   * Past values on a grid that ends at the forecast origin, each channel with mean 0 and standard deviation 1. Shape
    * (batch, context, channels).
    */
   readonly grid: Tensor;
@@ -23,7 +23,7 @@ export type WindowInputs = {
    * Values of the following steps that are known ahead of time, scaled, if there are any. Shape
    * (batch, horizon, channels known ahead).
    */
-  readonly ahead?: Tensor;
+  readonly futureCovariates?: Tensor;
   /**
    * Forecasts of a model that computes on the host, in the units of the grid. Shape
    * (batch, horizon, channels).
@@ -64,7 +64,7 @@ export interface WindowModelSizes extends Pick<ParameterOptions, "key"> {
   /** Means and standard deviations of the channels in the training set. */
   statistics: DataRecord["channels"];
   /** Positions of the channels to forecast. */
-  continued: readonly number[];
+  targetChannels: readonly number[];
   /** Time step. */
   gap: number;
   /** Length of a season in steps; 1 for no season. */
@@ -74,7 +74,7 @@ export interface WindowModelSizes extends Pick<ParameterOptions, "key"> {
   /** Names of the training series. */
   names: readonly string[];
   /** Number of channels known ahead of time. */
-  ahead: number;
+  futureCovariates: number;
   /** Number of past steps. */
   context: number;
   /** Number of steps to forecast. */

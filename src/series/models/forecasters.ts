@@ -79,6 +79,7 @@ export function stepByStep(name: string): WindowModelKind {
 /** Parameters of the linear maps, and of the optional sequence model. */
 type LinearParameters = {
   readonly linear: { readonly weight: Tensor; readonly bias?: Tensor };
+  /** The map of the future covariates. Saved weights have this name. */
   readonly ahead?: { readonly weight: Tensor };
   readonly network?: ParameterTree;
 };
@@ -107,21 +108,21 @@ function linearModel(sizes: WindowModelSizes): WindowModel {
  * the values known ahead of time. With a sequence model, its outputs are added.
  */
 function withLinear(
-  { channels, ahead, context, horizon, key }: WindowModelSizes,
+  { channels, futureCovariates, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
 ): Layer<[inputs: WindowInputs, key?: Key], LinearParameters> {
   const linear = Linear({ inputs: context, outputs: horizon, key: splitKey(key)[0] });
-  const ofAhead = ahead > 0
-    ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
+  const ofFuture = futureCovariates > 0
+    ? Linear({ inputs: futureCovariates, outputs: channels, key: foldIn(key, 1), bias: false })
     : undefined;
   const parameters: LinearParameters = {
     linear: linear.parameters,
-    ...(ofAhead ? { ahead: ofAhead.parameters } : {}),
+    ...(ofFuture ? { ahead: ofFuture.parameters } : {}),
     ...(network ? { network: network.parameters } : {}),
   };
-  return layer(parameters, ({ grid, inputs, ahead }: WindowInputs, key?: Key) => {
+  return layer(parameters, ({ grid, inputs, futureCovariates }: WindowInputs, key?: Key) => {
     let steps = linear(grid.transpose()).transpose();
-    if (ofAhead) steps = steps.add(ofAhead(ahead!));
+    if (ofFuture) steps = steps.add(ofFuture(futureCovariates!));
     if (!network) return steps;
     return steps.add(network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]));
   });

@@ -3,7 +3,7 @@ import { largest } from "../../device/min_max.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { continuedOf, type ForecastWindow } from "../read/forecast_windows.ts";
+import { type ForecastWindow, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 import type { HistoryModel, WindowInputs } from "./forecaster.ts";
 
@@ -19,7 +19,7 @@ export type WindowBatch = WindowInputs & {
   /** Values to forecast, in the same unit; NaN is unknown. Shape (batch, times, channels). */
   readonly targets: Tensor;
   /**
-   * Times of the values to forecast, in steps after the present. By default the steps 1, 2, .... Shape
+   * Times of the values to forecast, in steps after the forecast origin. By default the steps 1, 2, .... Shape
    * (batch, times).
    */
   readonly at?: Tensor;
@@ -60,7 +60,7 @@ export function scalesOf(grid: Float64Array, channels: DataRecord["channels"]): 
 }
 
 /** Positions of the channels that are known ahead of time. They are inputs of the model over the horizon. */
-export function aheadOf(channels: DataRecord["channels"]): number[] {
+export function futureCovariatesOf(channels: DataRecord["channels"]): number[] {
   return [...channels.keys()].filter((channel) => channels[channel].role === "known");
 }
 
@@ -69,19 +69,19 @@ export function aheadOf(channels: DataRecord["channels"]): number[] {
  * need not coincide with steps: a step has the values of the last row at or before the step. 0 is unknown. Shape
  * (horizon, channels known ahead).
  */
-export function knownAhead(
+export function futureValues(
   { at, targets }: Pick<ForecastWindow, "at" | "targets">,
   channels: DataRecord["channels"],
   horizon: number,
 ): Float64Array {
-  const ahead = aheadOf(channels);
-  const known = new Float64Array(horizon * ahead.length);
+  const futureCovariates = futureCovariatesOf(channels);
+  const known = new Float64Array(horizon * futureCovariates.length);
   for (let step = 0, row = -1; step < horizon; step++) {
     while (row + 1 < at.length && at[row + 1] <= step + 1 + 1e-3) row++;
-    ahead.forEach((channel, k) => {
+    futureCovariates.forEach((channel, k) => {
       const { mean, standardDeviation } = channels[channel];
       const value = row < 0 ? NaN : (targets[row * channels.length + channel] - mean) / standardDeviation;
-      known[step * ahead.length + k] = Number.isNaN(value) ? 0 : value;
+      known[step * futureCovariates.length + k] = Number.isNaN(value) ? 0 : value;
     });
   }
   return known;
@@ -95,8 +95,8 @@ export function windowBatches(
 ): (windows: readonly ForecastWindow[]) => WindowBatch {
   const { context, horizon } = windows!;
   const width = channels.length;
-  const continued = continuedOf(channels);
-  const ahead = aheadOf(channels);
+  const targetChannels = targetChannelsOf(channels);
+  const futureCovariates = futureCovariatesOf(channels);
   const stepsOf = (given: readonly ForecastWindow[]): Tensor => {
     const steps = new Float32Array(given.length * horizon * width);
     given.forEach((window, i) => {
@@ -142,19 +142,21 @@ export function windowBatches(
       at.set(window.at, i * length);
       window.targets.forEach((value, t) => {
         const { mean, standardDeviation } = channels[t % width];
-        if (continued.includes(t % width)) {
+        if (targetChannels.includes(t % width)) {
           targets[i * length * width + t] = (value - mean) / standardDeviation;
         }
       });
     });
-    const known = new Float32Array(count * horizon * ahead.length);
+    const known = new Float32Array(count * horizon * futureCovariates.length);
     given.forEach((window, i) => {
-      known.set(knownAhead(window, channels, horizon), i * horizon * ahead.length);
+      known.set(futureValues(window, channels, horizon), i * horizon * futureCovariates.length);
     });
     return {
       grid: tensor(grid, { shape: [count, context, width] }),
       ...(network ? { inputs: network.inputs(past) } : {}),
-      ...(ahead.length > 0 ? { ahead: tensor(known, { shape: [count, horizon, ahead.length] }) } : {}),
+      ...(futureCovariates.length > 0
+        ? { futureCovariates: tensor(known, { shape: [count, horizon, futureCovariates.length] }) }
+        : {}),
       level: tensor(level, { shape: [count, 1, width] }),
       scale: tensor(scale, { shape: [count, 1, width] }),
       targets: tensor(targets, { shape: [count, length, width] }),

@@ -69,9 +69,9 @@ export function findCalendar(set: SeriesSet, option = "auto"): FoundCalendar {
 /** Times of the rows of each series that have a value to forecast. */
 function observedTimes({ series, channels, kinds }: SeriesSet): Float64Array[] {
   const width = channels.length;
-  const continued = [...channels.keys()].filter((c) => (kinds?.[c].role ?? "observed") === "observed");
+  const targetChannels = [...channels.keys()].filter((c) => (kinds?.[c].role ?? "observed") === "observed");
   return series.map(({ times, values }) =>
-    times.filter((_, row) => continued.some((channel) => !Number.isNaN(values[row * width + channel])))
+    times.filter((_, row) => targetChannels.some((channel) => !Number.isNaN(values[row * width + channel])))
   );
 }
 

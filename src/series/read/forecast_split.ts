@@ -3,7 +3,7 @@ import { describeTime } from "../../data/format.ts";
 import type { Series, SeriesSet, Splits } from "../../data/series.ts";
 import { DataError } from "../../device/errors.ts";
 import type { DataRecord, RecordedWindows } from "../record/data_record.ts";
-import { continuedOf, type ForecastWindow } from "./forecast_windows.ts";
+import { type ForecastWindow, targetChannelsOf } from "./forecast_windows.ts";
 
 /** Ends of the training and of the validation period. */
 type Until = RecordedWindows["until"];
@@ -15,7 +15,7 @@ interface SplitOptions {
   /** Number of channels. */
   width: number;
   /** Positions of the channels to forecast. */
-  continued: readonly number[];
+  targetChannels: readonly number[];
   /** Ends of the training and validation period that the user gave. */
   given?: Partial<Until>;
 }
@@ -37,11 +37,11 @@ const otherShares = Array.from({ length: 33 }, (_, i) => 0.3 + 0.02 * i);
  * channels in each period.
  */
 export function untilOf(series: readonly Series[], options: SplitOptions): Until {
-  const { span, width, continued, given = {} } = options;
+  const { span, width, targetChannels, given = {} } = options;
   const { validation: givenEnd = Infinity } = given;
   const isGiven = givenEnd < Infinity;
-  const observed = continued.map((channel) => timesOf(series, width, [channel]));
-  const rows = timesOf(series, width, continued).filter((time) => time <= givenEnd);
+  const observed = targetChannels.map((channel) => timesOf(series, width, [channel]));
+  const rows = timesOf(series, width, targetChannels).filter((time) => time <= givenEnd);
   const all = rows.length > 0 ? rows : timesOf(series, width);
   const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
   const ends = (train: number, validation: number): Until => {
@@ -105,7 +105,7 @@ export function requireTargets(
   windows: Splits<readonly ForecastWindow[]>,
   { channels, windows: sizes }: Pick<DataRecord, "channels" | "windows">,
 ): void {
-  const continued = continuedOf(channels);
+  const targetChannels = targetChannelsOf(channels);
   const { until } = sizes!;
   const time = (value: number) => describeTime(value, times);
   const periods: Splits<string> = {
@@ -114,7 +114,7 @@ export function requireTargets(
     test: `after ${time(until.validation)}`,
   };
   const hasTarget = ({ targets }: ForecastWindow) =>
-    targets.some((value, i) => !Number.isNaN(value) && continued.includes(i % channels.length));
+    targets.some((value, i) => !Number.isNaN(value) && targetChannels.includes(i % channels.length));
   for (const part of ["train", "validation", "test"] as const) {
     if (windows[part].some(hasTarget)) continue;
     throw new DataError(

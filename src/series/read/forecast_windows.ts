@@ -3,22 +3,22 @@ import type { DataRecord, RecordedWindows } from "../record/data_record.ts";
 import { largest } from "../../device/min_max.ts";
 import { DataError } from "../../device/errors.ts";
 
-/** The past of a series up to the present, and the values that follow. */
+/** The past of a series up to the forecast origin, and the values that follow. */
 export interface ForecastWindow {
   /** Name of the series. */
   readonly series: string;
-  /** Past observations up to the present, unscaled. */
+  /** Past observations up to the forecast origin, unscaled. */
   readonly past: Series;
   /** Time of the last past observation. */
-  readonly present: number;
+  readonly origin: number;
   /**
-   * Past values on a regular grid that ends at the present, interpolated between observations. NaN in a
+   * Past values on a regular grid that ends at the forecast origin, interpolated between observations. NaN in a
    * channel without observations. Shape (context, channels).
    */
   readonly grid: Float64Array;
   /** Number of grid steps since the series' first observation. */
   readonly observed: number;
-  /** Times of the following observations, in steps after the present, from 0 to the horizon. */
+  /** Times of the following observations, in steps after the forecast origin, from 0 to the horizon. */
   readonly at: Float64Array;
   /** Values of the following observations, NaN if not observed. Shape (at, channels). */
   readonly targets: Float64Array;
@@ -48,14 +48,14 @@ export function windowsOf(
   span: Span,
   most = maxWindows,
 ): ForecastWindow[] {
-  const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
-  const every = Math.max(1, Math.ceil(presents.length / most));
-  return presents.filter((_, i) => i % every === 0)
-    .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
+  const origins = series.flatMap((one) => originsOf(one, sizes, span).map((origin) => ({ one, origin })));
+  const every = Math.max(1, Math.ceil(origins.length / most));
+  return origins.filter((_, i) => i % every === 0)
+    .map(({ one, origin }) => windowAt(one, origin, channels, sizes, span.to));
 }
 
-/** Positions of the observations that can be the present of a window. */
-export function presentsOf(
+/** Positions of the observations that can be the forecast origin of a window. */
+export function originsOf(
   { times }: Series,
   sizes: Pick<RecordedWindows, "gap" | "horizon">,
   { from, to }: Span,
@@ -73,58 +73,58 @@ export function longestPast(
 ): number {
   return largest(series.flatMap((one) => {
     let first = 0;
-    return presentsOf(one, sizes, { from: -Infinity, to: Infinity }).map((present) => {
-      while (one.times[first] < startOf(one.times[present], sizes)) first++;
-      return present + 1 - first;
+    return originsOf(one, sizes, { from: -Infinity, to: Infinity }).map((origin) => {
+      while (one.times[first] < startOf(one.times[origin], sizes)) first++;
+      return origin + 1 - first;
     });
   }));
 }
 
-/** Whether the horizon after a present ends by a time. */
+/** Whether the horizon after a forecast origin ends by a time. */
 export function endsBy(
-  present: number,
+  origin: number,
   { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
   time: number,
 ): boolean {
-  return present + (horizon - rounding) * gap <= time;
+  return origin + (horizon - rounding) * gap <= time;
 }
 
 /** Tolerance of times for rounding errors, in steps. */
 const rounding = 1e-6;
 
 /**
- * Makes the window whose present is the observation at a position.
+ * Makes the window whose origin is the observation at a position.
  *
- * @param present Position of the observation, at least 0.
+ * @param origin Position of the observation, at least 0.
  * @param to Time of the last possible target.
  */
 export function windowAt(
   { name, times, values }: Series,
-  present: number,
+  origin: number,
   channels: number,
   { gap, context, horizon }: Omit<RecordedWindows, "until">,
   to = Infinity,
 ): ForecastWindow {
-  const now = times[present];
+  const now = times[origin];
   const start = startOf(now, { gap, context });
-  let first = present;
+  let first = origin;
   while (first > 0 && times[first - 1] >= start) first--;
   const until = Math.min(to, now + (horizon + 0.5) * gap);
-  let end = present + 1;
+  let end = origin + 1;
   while (end < times.length && times[end] <= until) end++;
   return {
     series: name,
     past: {
       name,
-      times: times.slice(first, present + 1),
-      values: values.slice(first * channels, (present + 1) * channels),
+      times: times.slice(first, origin + 1),
+      values: values.slice(first * channels, (origin + 1) * channels),
       label: -1,
     },
-    present: now,
+    origin: now,
     observed: first > 0 ? context : Math.min(context, Math.round((now - times[0]) / gap) + 1),
-    grid: onGrid(times, values, channels, present, { gap, context }),
-    at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
-    targets: values.slice((present + 1) * channels, end * channels),
+    grid: onGrid(times, values, channels, origin, { gap, context }),
+    at: times.slice(origin + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
+    targets: values.slice((origin + 1) * channels, end * channels),
   };
 }
 
@@ -152,7 +152,7 @@ export function withShorterPast(
   channels: number,
   { gap, context }: Pick<RecordedWindows, "gap" | "context">,
 ): ForecastWindow {
-  const start = startOf(window.present, { gap, context: steps });
+  const start = startOf(window.origin, { gap, context: steps });
   const first = window.past.times.findIndex((time) => time >= start);
   const times = window.past.times.slice(first);
   const values = window.past.values.slice(first * channels);
@@ -165,12 +165,12 @@ export function withShorterPast(
 }
 
 /** Start time of the past in a window, half a step before the first grid point. */
-export function startOf(present: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
-  return present - (context - 0.5) * gap;
+export function startOf(origin: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
+  return origin - (context - 0.5) * gap;
 }
 
 /** Positions of the channels to forecast. The others are known ahead of time, covariates or static. */
-export function continuedOf(channels: DataRecord["channels"]): number[] {
+export function targetChannelsOf(channels: DataRecord["channels"]): number[] {
   return [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === "observed");
 }
 
@@ -178,9 +178,9 @@ export function continuedOf(channels: DataRecord["channels"]): number[] {
  * Position of the last observation in a channel to forecast; -1 if there is no such observation. Rows after
  * it only request forecasts.
  */
-export function lastObserved({ values }: Series, width: number, continued: readonly number[]): number {
+export function lastObserved({ values }: Series, width: number, targetChannels: readonly number[]): number {
   for (let row = values.length / width - 1; row >= 0; row--) {
-    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
+    if (targetChannels.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
   }
   return -1;
 }
@@ -190,9 +190,9 @@ export function lastObserved({ values }: Series, width: number, continued: reado
  *
  * @throws {DataError} If the series has no observation.
  */
-export function presentOf(series: Series, width: number, continued: readonly number[]): number {
-  const present = lastObserved(series, width, continued);
-  if (present >= 0) return present;
+export function originOf(series: Series, width: number, targetChannels: readonly number[]): number {
+  const origin = lastObserved(series, width, targetChannels);
+  if (origin >= 0) return origin;
   throw new DataError(
     "empty-series",
     `series "${series.name}": all values are missing; a forecast needs at least one value`,
@@ -201,24 +201,24 @@ export function presentOf(series: Series, width: number, continued: readonly num
 }
 
 /**
- * Interpolates the past observations linearly on a regular grid that ends at the present. Before the first
+ * Interpolates the past observations linearly on a regular grid that ends at the forecast origin. Before the first
  * and after the last observation their values are repeated. A channel without observations is NaN.
  */
 function onGrid(
   times: Float64Array,
   values: Float64Array,
   channels: number,
-  present: number,
+  origin: number,
   { gap, context }: { gap: number; context: number },
 ): Float64Array {
   const grid = new Float64Array(context * channels).fill(NaN);
   for (let channel = 0; channel < channels; channel++) {
     const value = (row: number) => values[row * channels + channel];
-    let right = present;
+    let right = origin;
     while (right >= 0 && Number.isNaN(value(right))) right--;
     let left = right;
     for (let step = context - 1; step >= 0 && right >= 0; step--) {
-      const time = times[present] - (context - 1 - step) * gap;
+      const time = times[origin] - (context - 1 - step) * gap;
       while (left >= 0 && (times[left] > time || Number.isNaN(value(left)))) {
         if (!Number.isNaN(value(left))) right = left;
         left--;

@@ -69,7 +69,7 @@ export async function withGivenParts(
 }
 
 /** Series of a forecast with the rows of given parts, and the last time before each part. */
-export interface ContinuedSet {
+export interface ExtendedSet {
   readonly set: SeriesSet;
   /** Last time of the rows before the given validation part, and before the given test part. */
   readonly until: { readonly train?: number; readonly validation?: number };
@@ -85,7 +85,7 @@ export async function withLaterRows(
   set: SeriesSet,
   sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
-): Promise<ContinuedSet> {
+): Promise<ExtendedSet> {
   const { validation, test } = await readGivenParts(set, sources, read);
   if (validation && !test) {
     throw new OptionError(
@@ -97,9 +97,9 @@ export async function withLaterRows(
       { option: "test" },
     );
   }
-  const checked = validation ? continued(set, validation) : set;
+  const checked = validation ? appended(set, validation) : set;
   return {
-    set: test ? continued(checked, test) : set,
+    set: test ? appended(checked, test) : set,
     until: {
       ...(validation ? { train: lastTime(set) } : {}),
       ...(test ? { validation: lastTime(checked) } : {}),
@@ -112,7 +112,7 @@ function lastTime({ series }: SeriesSet): number {
 }
 
 /** Appends later rows to the series of the same name. */
-function continued(set: SeriesSet, part: SeriesSet): SeriesSet {
+function appended(set: SeriesSet, part: SeriesSet): SeriesSet {
   const last = lastTime(set);
   // In a table without names, the only series has the name of its file.
   const isOnly = set.series.length === 1 && part.series.length === 1;

@@ -17,16 +17,16 @@ export function historyLength(season: number): number {
 }
 
 /**
- * Past values of a channel on the regular grid that ends at the present, from the first row of the window on.
+ * Past values of a channel on the regular grid that ends at the forecast origin, from the first row of the window on.
  * NaN where no value was observed. Of several values at one grid step, the last one.
  */
 export function historyOf(
-  { past: { times, values }, present }: Pick<ForecastWindow, "past" | "present">,
+  { past: { times, values }, origin }: Pick<ForecastWindow, "past" | "origin">,
   channel: number,
   channels: number,
   { gap, context }: Pick<RecordedWindows, "gap" | "context">,
 ): Float64Array {
-  const stepOf = (row: number) => context - 1 - Math.round((present - times[row]) / gap);
+  const stepOf = (row: number) => context - 1 - Math.round((origin - times[row]) / gap);
   const first = Math.max(0, stepOf(0));
   const history = new Float64Array(context - first).fill(NaN);
   for (let row = 0; row < times.length; row++) {
@@ -66,9 +66,9 @@ export function withWholeSeason(history: Float64Array, season: number): Float64A
 export function wholePast(
   series: Series,
   channels: number,
-  continued: readonly number[],
-): Pick<ForecastWindow, "past" | "present"> | undefined {
-  const last = lastObserved(series, channels, continued);
+  targetChannels: readonly number[],
+): Pick<ForecastWindow, "past" | "origin"> | undefined {
+  const last = lastObserved(series, channels, targetChannels);
   if (last < 0) return undefined;
   return {
     past: {
@@ -76,6 +76,6 @@ export function wholePast(
       times: series.times.slice(0, last + 1),
       values: series.values.slice(0, (last + 1) * channels),
     },
-    present: series.times[last],
+    origin: series.times[last],
   };
 }

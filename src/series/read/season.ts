@@ -26,7 +26,7 @@ interface SeasonData {
   /** Number of channels. */
   channels: number;
   /** Positions of the channels to forecast. */
-  continued: readonly number[];
+  targetChannels: readonly number[];
 }
 
 /**
@@ -105,11 +105,11 @@ export function describeShortSeason(
  * Mean autocorrelations over some series and channels, after subtracting a linear trend. Index k has lag k.
  * Lags are up to a third of the longest history; a history shorter than three lags has no part in their mean.
  */
-function autocorrelations({ gap, series, channels, continued }: SeasonData): Float64Array {
+function autocorrelations({ gap, series, channels, targetChannels }: SeasonData): Float64Array {
   const histories = selectEvenly(series, maxSeries).flatMap((one) => {
-    const past = wholePast(one, channels, continued);
+    const past = wholePast(one, channels, targetChannels);
     return past
-      ? continued.map((channel) => historyOf(past, channel, channels, { gap, context: maxSteps }))
+      ? targetChannels.map((channel) => historyOf(past, channel, channels, { gap, context: maxSteps }))
       : [];
   }).map(withoutTrend).filter((history) => history.some((value) => value !== 0 && !Number.isNaN(value)));
   const most = Math.min(maxLag, Math.floor(Math.max(0, ...histories.map(({ length }) => length)) / 3));

@@ -168,10 +168,10 @@ export function describeRecordedTime(time: number, recorded: RecordedTime): stri
  * Formats the time `duration` after a time of a record. In months, the day of the month stays, or is the last day of
  * a shorter month.
  */
-export function formatTimeAfter(present: number, duration: number, recorded: RecordedTime): string {
+export function formatTimeAfter(start: number, duration: number, recorded: RecordedTime): string {
   return recorded.kind === "month" && !recorded.calendar
-    ? formatMonth(fromMonthShares(present) + duration)
-    : formatRecordedTime(present + duration, recorded);
+    ? formatMonth(fromMonthShares(start) + duration)
+    : formatRecordedTime(start + duration, recorded);
 }
 
 /** Latest time of a record that can be written. */

@@ -19,15 +19,15 @@ import {
 } from "../record/data_record.ts";
 import type { Task } from "../../train/task.ts";
 import type { TrainedModel } from "../models/trained_model.ts";
-import { type ContinuedSet, withLaterRows } from "../read/given_parts.ts";
+import { type ExtendedSet, withLaterRows } from "../read/given_parts.ts";
 import { forecastStreams } from "../targets/prediction_stream.ts";
 import {
-  continuedOf,
   endsBy,
   type ForecastWindow,
   lastObserved,
   longestPast,
-  presentsOf,
+  originsOf,
+  targetChannelsOf,
   upTo,
   windowsOf,
 } from "../read/forecast_windows.ts";
@@ -37,7 +37,7 @@ import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
 import type { SeriesSource } from "../record/series_source.ts";
 import { rangesOf } from "../targets/learned_ranges.ts";
 import { stepsOf } from "../record/horizon.ts";
-import { settling, trainingMemory } from "../targets/learning.ts";
+import { gradientTraining, trainingMemory } from "../targets/learning.ts";
 import { kindNamed, withoutEffect } from "../models/model_settings.ts";
 import { describeShortSeason, seasonOf } from "../read/season.ts";
 import { seasonalErrorsOf } from "../targets/seasonal_errors.ts";
@@ -107,7 +107,7 @@ interface ForecastData {
   readonly described: readonly string[];
   readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
   readonly recorded: DataRecord["split"]["train"];
-  readonly given: ContinuedSet["until"];
+  readonly given: ExtendedSet["until"];
   readonly earlier?: DataRecord;
 }
 
@@ -198,7 +198,7 @@ async function forecastTask(
     parameters,
     ...(closed
       ? { epochs: 1, fit: () => closed.fit(until.train) }
-      : settling({ parameters, settings, record, samples: windows.train.length })),
+      : gradientTraining({ parameters, settings, record, samples: windows.train.length })),
     onLoad: () => forecaster.refresh(data, windows),
     data,
     evaluate: forecaster.evaluate,
@@ -230,7 +230,7 @@ async function forecastTask(
 /** Returns a line about the series that are too short for training, if there are any. */
 function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
   const span = { from: -Infinity, to: windows.until.train };
-  const unused = series.filter((one) => presentsOf(one, windows, span).length === 0).map(({ name }) => name);
+  const unused = series.filter((one) => originsOf(one, windows, span).length === 0).map(({ name }) => name);
   if (unused.length === 0) return [];
   return [
     `nothing is learned from ${unused.length} of ${series.length} series, ${
@@ -249,19 +249,19 @@ async function recordOf(
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times, calendar);
   const width = set.channels.length;
-  const continued = set.channels.keys().filter((i) => (set.kinds?.[i].role ?? "observed") === "observed")
+  const targetChannels = set.channels.keys().filter((i) => (set.kinds?.[i].role ?? "observed") === "observed")
     .toArray();
-  if (continued.length === 0) {
+  if (targetChannels.length === 0) {
     throw new Error(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
-  const until = untilOf(set.series, { span: horizon * gap, width, continued, given });
+  const until = untilOf(set.series, { span: horizon * gap, width, targetChannels, given });
   const train = set.series.map((one) => upTo(until.train, one, width));
   const rows = largest(train.map(({ times }) => times.length));
   const channels = recordChannels(set, train, settings);
   const season = chosen.season ??
-    seasonOf({ gap, times: set.times, calendar, series: train, channels: width, continued });
+    seasonOf({ gap, times: set.times, calendar, series: train, channels: width, targetChannels });
   const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
@@ -311,7 +311,7 @@ async function countTrained(
   for (const one of series) {
     if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
   }
-  return windows.filter(({ series, present }) => known.has(series) && endsBy(present, sizes!, until.train))
+  return windows.filter(({ series, origin }) => known.has(series) && endsBy(origin, sizes!, until.train))
     .length;
 }
 
@@ -374,11 +374,11 @@ export function openForecast(
  */
 function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
   const width = channels.length;
-  const continued = continuedOf(channels);
+  const targetChannels = targetChannelsOf(channels);
   return channels.flatMap(({ name, role }, channel) => {
     if (role !== "known") return [];
     const without = series.filter((one) =>
-      lastObserved(one, width, [channel]) <= lastObserved(one, width, continued)
+      lastObserved(one, width, [channel]) <= lastObserved(one, width, targetChannels)
     );
     return without.length === 0 ? [] : [
       `"${name}" has no values after the last observation of ${listed(without.map(({ name }) => name))}: ` +

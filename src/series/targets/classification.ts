@@ -15,7 +15,7 @@ import type { Calibration, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import { meanLogit, meanOutput, meanProbability } from "../models/ensemble.ts";
-import { closedForm, settling } from "./learning.ts";
+import { closedForm, gradientTraining } from "./learning.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import type { SeriesTask } from "./score.ts";
 import {
@@ -244,7 +244,7 @@ export function classification(
       ? closedForm(fit, splits)
       : rules
       ? rules.learning(parameters, Math.ceil(samples / settings.batchSize))
-      : settling({ parameters, settings, record, samples })),
+      : gradientTraining({ parameters, settings, record, samples })),
     data: dataOf(splits, toSamples),
     metric: rules?.metric ?? { name: "loss", mode: "min" },
     predictValidation: () => classScores(splits.validation),

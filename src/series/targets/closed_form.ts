@@ -73,7 +73,7 @@ export function closedFormOf(
           { from: cut, to: until.validation },
           history && historyWindows.test,
         )
-          .filter(({ present }) => !(present >= cuts[i + 1])),
+          .filter(({ origin }) => !(origin >= cuts[i + 1])),
       }));
     },
   };

@@ -38,7 +38,7 @@ export class ErrorSample {
     this.#errors = Array.from({ length: channels }, () => Array.from({ length: horizon }, () => []));
   }
 
-  /** Adds an error at a time, in steps after the present. NaN is ignored. */
+  /** Adds an error at a time, in steps after the forecast origin. NaN is ignored. */
   add(channel: number, at: number, error: number): void {
     if (Number.isNaN(error)) return;
     this.#errors[channel][Math.min(this.horizon, Math.max(1, Math.round(at))) - 1].push(error);

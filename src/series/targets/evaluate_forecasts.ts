@@ -4,9 +4,9 @@ import type { Section } from "../../charts/section.ts";
 import { isUnnamed } from "../../data/series.ts";
 import { type DataRecord, takeColumns } from "../record/data_record.ts";
 import {
-  continuedOf,
   type ForecastWindow,
   gridValue,
+  targetChannelsOf,
   type WindowForecast,
 } from "../read/forecast_windows.ts";
 import { levels } from "./error_quantiles.ts";
@@ -36,7 +36,7 @@ const permuted = 256;
 /** Number of windows in a report. */
 const shown = 4;
 
-/** Forecasts of the baselines, at times in steps after the present. */
+/** Forecasts of the baselines, at times in steps after the forecast origin. */
 function baselinesOf(
   { channels, windows }: DataRecord,
 ): Record<string, (window: ForecastWindow, channel: number, at: number) => number> {
@@ -132,7 +132,7 @@ async function measuresOf(
     const part = windows.slice(start, start + batchSize);
     const forecasts = await forecast(part);
     if (onForecast) part.forEach((window, i) => onForecast(window, forecasts[i]));
-    for (const channel of continuedOf(channels)) {
+    for (const channel of targetChannelsOf(channels)) {
       const { mean, standardDeviation } = channels[channel];
       const scaled = (value: number) => (value - mean) / standardDeviation;
       const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
@@ -188,27 +188,27 @@ export async function forecastExamples(
   const [name, of] = Object.entries(baselinesOf(record)).at(-1)!;
   const from = Math.max(0, context - shownHorizons * horizon);
   const charts = chosen.map((window, i): Chart => {
-    const timeOf = (step: number) => instantOfTime(window.present + gap * step, time);
+    const timeOf = (step: number) => instantOfTime(window.origin + gap * step, time);
     const past = Array.from({ length: context - from }, (_, step) => timeOf(from + step - context + 1));
-    const ahead = Array.from(window.at, timeOf);
-    const { present } = window;
+    const futureTimes = Array.from(window.at, timeOf);
+    const { origin } = window;
     return {
-      title: `${window.series} after ${describeRecordedTime(present, time)}`,
-      panels: continuedOf(channels).map((channel) => {
+      title: `${window.series} after ${describeRecordedTime(origin, time)}`,
+      panels: targetChannelsOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(takeColumns(rows, channels.length, [channel]));
         return forecastPanel(timeAxis(time.kind), {
           name: isUnnamed([channels[channel].name], record.columns) ? window.series : channels[channel].name,
           observed: {
-            x: [...past, ...ahead],
+            x: [...past, ...futureTimes],
             y: [...column(window.grid).slice(from), ...column(window.targets)],
           },
-          predicted: { x: ahead, y: mean },
+          predicted: { x: futureTimes, y: mean },
           // An interrupted run has no calibration yet.
           ...(quantiles.length > 0
             ? { interval: { name: "80 % interval", low: quantiles[0], high: quantiles.at(-1)! } }
             : {}),
-          baseline: { name, x: ahead, y: Array.from(window.at, (at) => of(window, channel, at)) },
+          baseline: { name, x: futureTimes, y: Array.from(window.at, (at) => of(window, channel, at)) },
         }, [past[0], timeOf(0)]);
       }),
     };

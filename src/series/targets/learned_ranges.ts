@@ -4,7 +4,7 @@ import { quoted } from "../../data/format.ts";
 import { channelStatistics } from "../../data/scaling.ts";
 import type { Series } from "../../data/series.ts";
 import type { DataRecord, RecordedRange, RecordedRanges } from "../record/data_record.ts";
-import { continuedOf, type WindowForecast } from "../read/forecast_windows.ts";
+import { targetChannelsOf, type WindowForecast } from "../read/forecast_windows.ts";
 import type { Prediction, RangeCode, RangeWarning } from "../record/predictions.ts";
 
 /** Distance from the mean, and least distance from the range, that is far, in standard deviations. */
@@ -181,7 +181,7 @@ export function forecastColumns(
   { channels, ranges }: Pick<DataRecord, "channels" | "ranges">,
   forecast: WindowForecast,
 ): PredictedColumn[] {
-  return continuedOf(channels).map((channel) => ({
+  return targetChannelsOf(channels).map((channel) => ({
     ...{ column: channels[channel].name, values: forecast[channel].mean },
     range: ranges?.channels[channel] ?? null,
   }));

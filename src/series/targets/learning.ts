@@ -97,8 +97,8 @@ function warpMultipliers(
  */
 export const trainingMemory = 2 * 2 ** 30;
 
-/** Options of {@linkcode settling}. */
-interface SettlingOptions {
+/** Options of {@linkcode gradientTraining}. */
+interface GradientTrainingOptions {
   parameters: ParameterTree;
   settings: Pick<
     SeriesSettings,
@@ -117,8 +117,8 @@ interface SettlingOptions {
  * weights of WARP have smaller learning rates, which depend on their sizes, and warm up over at least 20
  * steps.
  */
-export function settling(
-  { parameters, settings, record, samples }: SettlingOptions,
+export function gradientTraining(
+  { parameters, settings, record, samples }: GradientTrainingOptions,
 ): Pick<
   Task,
   | "optimizer"

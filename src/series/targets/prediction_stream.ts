@@ -6,7 +6,7 @@ import { countedSteps } from "../../charts/format.ts";
 import { formatRecordedTime } from "../record/calendar.ts";
 import { BlockMean, type BlockSums } from "../record/block_mean.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { continuedOf, presentOf, startOf } from "../read/forecast_windows.ts";
+import { originOf, startOf, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { CheckedSeries } from "./learned_ranges.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "../record/predictions.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "../models/series_network.ts";
@@ -228,24 +228,24 @@ export function forecastStreams(
   const sizes = windows!;
   const most = mostPerStep * (sizes.context + sizes.horizon);
   const width = channels.length;
-  const continued = continuedOf(channels);
+  const targetChannels = targetChannelsOf(channels);
   const seriesOf = (name: string, rows: RowsState["rows"]): Series => ({
     name,
     times: Float64Array.from(rows, ([time]) => time!),
     values: Float64Array.from(rows.flatMap(([_, ...values]) => values.map((value) => value ?? NaN))),
     label: -1,
   });
-  const present = (name: string, rows: RowsState["rows"]) =>
-    rows[presentOf(seriesOf(name, rows), width, continued)][0]!;
+  const origin = (name: string, rows: RowsState["rows"]) =>
+    rows[originOf(seriesOf(name, rows), width, targetChannels)][0]!;
   return streamsOf<RowsState>({
     channels,
     ...(times.calendar ? { textOf: (time: number) => formatRecordedTime(time, times) } : {}),
-    lastTime: (series, { rows }) => present(series, rows),
+    lastTime: (series, { rows }) => origin(series, rows),
     async step(series, time, values, { rows } = { count: 0, rows: [] }) {
       const row = [time, ...values.map((value) => Number.isNaN(value) ? null : value)];
       // The observation may be before rows that request forecasts, or replace such a row.
       const all = [...rows.filter(([other]) => other !== time), row].sort(([a], [b]) => a! - b!);
-      const kept = keptRows(all, startOf(present(series, all), sizes), width);
+      const kept = keptRows(all, startOf(origin(series, all), sizes), width);
       if (kept.length > most) {
         throw new DataError(
           "too-large",

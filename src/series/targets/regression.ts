@@ -7,7 +7,7 @@ import type { Measures, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import { meanOutput } from "../models/ensemble.ts";
-import { closedForm, settling } from "./learning.ts";
+import { closedForm, gradientTraining } from "./learning.ts";
 import type { SeriesTask } from "./score.ts";
 import {
   dataOf,
@@ -134,7 +134,7 @@ export function regression(
     parameters,
     ...(fit
       ? closedForm(fit, splits)
-      : settling({ parameters, settings, record, samples: splits.train.length })),
+      : gradientTraining({ parameters, settings, record, samples: splits.train.length })),
     data: dataOf(splits, toSamples),
     onLoad,
     evaluate,

@@ -57,9 +57,9 @@ function scoreClasses(
   const temperature = fitTemperature(outputs, labels);
   const counts = new Array<number>(classes).fill(0);
   for (const label of labels) counts[label]++;
-  const present = counts.filter((count) => count > 0).length;
+  const classesWithSeries = counts.filter((count) => count > 0).length;
   const losses = outputs.map((scores, i) => {
-    const weight = balance ? labels.length / (present * counts[labels[i]]) : 1;
+    const weight = balance ? labels.length / (classesWithSeries * counts[labels[i]]) : 1;
     const probability = probabilitiesOf(scores, temperature)[labels[i]];
     return -weight * Math.log(Math.max(probability, minProbability));
   });

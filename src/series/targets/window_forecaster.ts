@@ -19,10 +19,10 @@ import {
 } from "./error_quantiles.ts";
 import type { WindowModel, WindowModelKind } from "../models/forecaster.ts";
 import {
-  continuedOf,
   type ForecastWindow,
   gridValue,
-  presentOf,
+  originOf,
+  targetChannelsOf,
   windowAt,
   type WindowForecast,
 } from "../read/forecast_windows.ts";
@@ -31,7 +31,7 @@ import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
 import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "../models/series_network.ts";
-import { aheadOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
+import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
 
 /** Minimum unit of errors, in standard deviations of the training set: a model may fit its history exactly. */
 const leastUnit = 1e-6;
@@ -77,11 +77,11 @@ export function windowForecaster(
   const sizes = windows!;
   const { context, horizon, gap } = sizes;
   const width = channels.length;
-  const continued = continuedOf(channels);
+  const targetChannels = targetChannelsOf(channels);
   const key = makeKey(settings.seed);
   const name = settings.model ?? "linear";
-  const ahead = aheadOf(channels).length;
-  if (ahead > 0 && !kind.takesKnown) {
+  const futureCovariates = futureCovariatesOf(channels).length;
+  if (futureCovariates > 0 && !kind.takesKnown) {
     throw new OptionError("unusable-option", `${name} uses no values known ahead of time`, {
       option: "known",
       fixes: [(write) => `choose another model, or leave out ${write("known")}`],
@@ -90,10 +90,10 @@ export function windowForecaster(
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
   let network: ReturnType<typeof seriesNetwork> | undefined;
   const model = kind.make({
-    ...{ channels: width, ahead, context, horizon, hidden: settings.hidden, key },
+    ...{ channels: width, futureCovariates, context, horizon, hidden: settings.hidden, key },
     ...{
       statistics: channels,
-      continued,
+      targetChannels,
       gap,
       season: sizes.season,
       fillsSeason: sizes.fillsSeason,
@@ -186,7 +186,7 @@ export function windowForecaster(
         );
         const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
         const least = leastWidthOf(window, channel, width);
-        /** Quantiles of the errors at each step, in the units of the data. Step 0 is the present. */
+        /** Quantiles of the errors at each step, in the units of the data. Step 0 is the forecast origin. */
         const offsets = hasErrors(errors?.[channel])
           ? errors![channel].map((quantiles, i) =>
             withLeastWidth(quantiles.map((error) => error * unit(channel, i + 1)), least)
@@ -224,14 +224,14 @@ export function windowForecaster(
     evaluate(batch, key) {
       const predicted = steps(batch, key);
       if (!batch.at) return knownErrors(predicted, batch.targets);
-      const present = batch.grid.slice(1, -1).mul(batch.scale).add(batch.level);
-      return knownErrors(atTimes(concatenate([present, predicted], 1), batch.at), batch.targets);
+      const valuesAtOrigin = batch.grid.slice(1, -1).mul(batch.scale).add(batch.level);
+      return knownErrors(atTimes(concatenate([valuesAtOrigin, predicted], 1), batch.at), batch.targets);
     },
     forecast,
     async predict(series) {
-      const presents = series.map((one) => presentOf(one, width, continued));
+      const origins = series.map((one) => originOf(one, width, targetChannels));
       const times = series.map(({ name, times }, i) => {
-        const [now, asked] = [times[presents[i]], Array.from(times.subarray(presents[i] + 1))];
+        const [now, asked] = [times[origins[i]], Array.from(times.subarray(origins[i] + 1))];
         const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
         if (beyond !== undefined) {
           throw new DataError(
@@ -251,14 +251,14 @@ export function windowForecaster(
             texts: steps.map((duration) => formatTimeAfter(now, duration, record.time)),
           };
       });
-      const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
-      const at = times.map(({ times }, i) => times.map((time) => (time - windows[i].present) / gap));
+      const windows = series.map((one, i) => windowAt(one, origins[i], width, sizes));
+      const at = times.map(({ times }, i) => times.map((time) => (time - windows[i].origin) / gap));
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map((one, i) =>
         withWarnings<ForecastPrediction>({
           series: one.name,
           times: record.time.kind === "number" ? times[i].times : times[i].texts,
-          channels: Object.fromEntries(continued.map((channel) => {
+          channels: Object.fromEntries(targetChannels.map((channel) => {
             const { mean, quantiles } = forecasts[i][channel];
             return [channels[channel].name, {
               mean,

@@ -1,6 +1,6 @@
 /** OpenAPI 3.1 description of a server (https://spec.openapis.org/oas/v3.1.0). */
 import type { DataRecord } from "../../series/record/data_record.ts";
-import { continuedOf } from "../../series/read/forecast_windows.ts";
+import { targetChannelsOf } from "../../series/read/forecast_windows.ts";
 import { rangeCodes } from "../../series/record/predictions.ts";
 import { tableNotations } from "../http/notations.ts";
 import { linesType } from "../predictions/compute.ts";
@@ -246,9 +246,9 @@ function answerOf(task: Service["config"]["task"], { classes, targets = [], chan
     return answer({ series: text, numbers: each(targets.map(({ name }) => name), number) });
   }
   if (task === "forecast") {
-    const continued = continuedOf(channels).map((channel) => channels[channel].name);
+    const targetChannels = targetChannelsOf(channels).map((channel) => channels[channel].name);
     const forecast = objectOf({ mean: listOf(number), quantiles: mapOf(listOf(number)) });
-    return answer({ series: text, times: listOf(time), channels: each(continued, forecast) });
+    return answer({ series: text, times: listOf(time), channels: each(targetChannels, forecast) });
   }
   return answer({
     ...{ series: text, label: { type: "string", enum: classes }, probability: share },

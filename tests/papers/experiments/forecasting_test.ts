@@ -90,8 +90,8 @@ testOnCpu("state space models have as many parameters as WARP, up to one feature
 testOnCpu("WARP forecasts user series autoregressively, with a state size for any horizon", () => {
   const count = (horizon: number) => {
     const model = stepByStep("warp").make({
-      ...{ channels: 2, ahead: 0, context: 4, horizon, hidden: 4, key: key(0) },
-      ...{ statistics: [], continued: [0, 1], gap: 1, season: 1, names: [] },
+      ...{ channels: 2, futureCovariates: 0, context: 4, horizon, hidden: 4, key: key(0) },
+      ...{ statistics: [], targetChannels: [0, 1], gap: 1, season: 1, names: [] },
       network: () => assert.fail("expected no model of irregular series"),
     });
     assert.deepEqual(model({ grid: normal(key(1), [5, 4, 2]) }).shape, [5, horizon, 2]);

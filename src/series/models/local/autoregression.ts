@@ -59,8 +59,8 @@ export function forecastAutoregression(
 ): HistoryForecast {
   const isLog = form.isLog && !y.some((value) => value <= 0);
   const { values, mean, unit } = scaledHistory(y, isLog);
-  const { continued, squares, count } = runAutoregression(form, values, horizon);
-  const steps = continued.map((value) => isLog ? exp(mean + unit * value) : mean + unit * value);
+  const { forecast, squares, count } = runAutoregression(form, values, horizon);
+  const steps = forecast.map((value) => isLog ? exp(mean + unit * value) : mean + unit * value);
   const variance = (squares + priorErrors * form.relativeDeviation ** 2) / (count + priorErrors);
   let sum = 0;
   const standardDeviations = effectsOf(form.coefficients, horizon).map((effect, h) => {
@@ -75,7 +75,7 @@ export function runAutoregression(
   { coefficients, constant }: Pick<Autoregression, "coefficients" | "constant">,
   values: Float64Array,
   horizon: number,
-): { continued: Float64Array; squares: number; count: number } {
+): { forecast: Float64Array; squares: number; count: number } {
   const order = coefficients.findLastIndex((value) => value !== 0) + 1;
   const all = new Float64Array(values.length + horizon);
   let [squares, count] = [0, 0];
@@ -89,7 +89,7 @@ export function runAutoregression(
     squares += (value - forecast) ** 2;
     count++;
   }
-  return { continued: all.subarray(values.length), squares, count };
+  return { forecast: all.subarray(values.length), squares, count };
 }
 
 /** Effect of an error on the forecast 0, 1, 2, ... steps later. */

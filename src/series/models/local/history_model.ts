@@ -36,7 +36,7 @@ const turnInterval = 50;
  * Parameters: `(series + 1, channels, size)`, the last row for new series.
  */
 export function historyModel<Form>(
-  { channels, continued, context, gap, horizon, names, season, fillsSeason }: WindowModelSizes,
+  { channels, targetChannels, context, gap, horizon, names, season, fillsSeason }: WindowModelSizes,
   method: HistoryMethod<Form>,
 ): WindowModel {
   const { size } = method;
@@ -51,7 +51,7 @@ export function historyModel<Form>(
     return method.decode(Float64Array.from({ length: size }, (_, i) => host![at + i]));
   };
 
-  const historyIn = (window: Pick<ForecastWindow, "past" | "present">, channel: number): Float64Array => {
+  const historyIn = (window: Pick<ForecastWindow, "past" | "origin">, channel: number): Float64Array => {
     const history = historyOf(window, channel, channels, { gap, context });
     return fillsSeason ? withWholeSeason(history, season) : history;
   };
@@ -63,7 +63,7 @@ export function historyModel<Form>(
   };
   const forecastAll = (window: ForecastWindow): HistoryForecast[] =>
     Array.from({ length: channels }, (_, channel) => {
-      if (!host || !continued.includes(channel)) {
+      if (!host || !targetChannels.includes(channel)) {
         return { steps: new Float64Array(horizon), standardDeviations: new Float64Array(horizon) };
       }
       return method.forecast(formOf(window.series, channel), historyIn(window, channel), horizon);
@@ -83,11 +83,11 @@ export function historyModel<Form>(
       fitted.set(method.encode(form), (row * channels + channel) * size);
     const pasts = series.flatMap((one) => {
       const row = rowOf.get(one.name);
-      const past = wholePast(one, channels, continued);
+      const past = wholePast(one, channels, targetChannels);
       return row === undefined || !past ? [] : [{ row, past }];
     });
     let turned = performance.now();
-    for (const channel of continued) {
+    for (const channel of targetChannels) {
       const fits: { row: number; y: Float64Array; form: Form }[] = [];
       for (const { row, past } of pasts) {
         const y = historyIn(past, channel);
