@@ -6,6 +6,7 @@ import {
   key,
   meanAbsoluteError,
   meanAbsolutePercentageError,
+  meanSquaredError,
   normal,
   ShapeError,
   tensor,
@@ -45,6 +46,7 @@ testOnDevices("the mean negative log-likelihood of normal samples is the entropy
 testOnCpu("the gradients of regression losses agree with central differences", async () => {
   const [a, b] = [normal(key(1), [6], float64), normal(key(2), [6], float64)];
   const deviations = uniform(key(3), [6], { ...float64, low: 0.5, high: 2 });
+  await checkGradients(meanSquaredError, [a, b]);
   await checkGradients(meanAbsoluteError, [a, b]);
   await checkGradients(meanAbsolutePercentageError, [a, b]);
   await checkGradients(gaussianNLL, [a, deviations, b]);
