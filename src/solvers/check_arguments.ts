@@ -18,7 +18,7 @@ import type { VectorField } from "./runge_kutta.ts";
 
 /** @throws {RangeError} If the steps were found for a different solve. */
 export function checkSteps(
-  { method: searched, interval, origin: from, found }: AdaptiveSteps,
+  { method: searched, interval, origin: from, accepted }: AdaptiveSteps,
   method: string,
   y0: Tensor,
   times: Float64Array,
@@ -40,14 +40,14 @@ export function checkSteps(
       `odeint: steps have the time origin ${from}, this solve has ${origin}; find the steps with the same vector field`,
     );
   }
-  if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
+  if (accepted.norm === "sample" && accepted.lists.length !== y0.shape[0]) {
     throw new RangeError(
-      `odeint: steps contains ${found.lists.length} samples, expected ${
+      `odeint: steps contains ${accepted.lists.length} samples, expected ${
         y0.shape[0]
       }, the first axis of the state`,
     );
   }
-  return found;
+  return accepted;
 }
 
 /** A vector field that throws if its result has a different shape or type than the state. */

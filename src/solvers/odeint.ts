@@ -126,7 +126,7 @@ export function shiftField<S extends Tree>(
 
 /** The norm, which decides whether a vector field receives one time, or one per sample. */
 export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm =>
-  steps?.found.norm ?? (typeof norm === "function" ? "batch" : norm);
+  steps?.accepted.norm ?? (typeof norm === "function" ? "batch" : norm);
 
 /** Solves an equation with a shifted vector field. `t` and the times of options are not shifted. */
 export function solveTree<S extends Tree>(
@@ -357,5 +357,5 @@ export async function findPackedSteps(
     ? stepsOnGrid(tableau, y0, times, stepChoiceOf(options, origin), adaptive)
     : await runSearchAsync(search);
   recordStatistics(statistics, accepted);
-  return { method, interval: [t[0], t[t.length - 1]], origin, found: accepted };
+  return { method, interval: [t[0], t[t.length - 1]], origin, accepted };
 }

@@ -284,7 +284,7 @@ export function odeintEvent<S extends Tree>(
   ): EventStates => {
     const times = eventSteps.lists.map((list) => list.ends.at(-1)!);
     const last = times.reduce((a, b) => Math.abs(b - start.host) > Math.abs(a - start.host) ? b : a);
-    const steps = { method, interval: [start.host, last] as const, origin: 0, found: eventSteps };
+    const steps = { method, interval: [start.host, last] as const, origin: 0, accepted: eventSteps };
     const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
     // A later start begins at a point that the solution left before.
     const first = start.move ? y0.sub(stopGradient(f(scalar(start.host, dtype), y0)).mul(ofStart)) : y0;

@@ -137,12 +137,12 @@ export interface AdaptiveSteps {
   readonly method: MethodChoice;
   /** The first and the last time. */
   readonly interval: readonly [number, number];
-  /** The origin of the times in {@linkcode found}. */
+  /** The origin of the times in {@linkcode accepted}. */
   readonly origin: number;
   /**
-   * Start and end of each step, per sample or for the whole batch.
+   * Start and end of each accepted step, per sample or for the whole batch.
    *
    * @internal
    */
-  readonly found: Steps;
+  readonly accepted: Steps;
 }

@@ -83,7 +83,7 @@ Deno.test("a batch of one sample takes the same steps with and without per-sampl
   const [each, all] = [
     await findOdeintSteps(f, lone, t, { ...options, ...perSample }),
     await findOdeintSteps(f, lone, t, options),
-  ].map(({ found }) => found.lists[0]);
+  ].map(({ accepted }) => accepted.lists[0]);
   assert.ok(each.starts.length > 20);
   assert.deepEqual(each.starts, all.starts);
   assert.deepEqual(each.ends.slice(0, -1), all.ends.slice(0, -1));
@@ -100,7 +100,7 @@ testOnDevices("the solution of a sample does not depend on other samples", longO
   for (const i of [0, 4]) {
     const [alone, start] = [mu, y0].map((x) => x.slice(0, i, i + 1));
     const few = await findOdeintSteps(vanDerPol(alone), start, [0, 3], options);
-    assert.deepEqual(few.found.lists[0].starts, steps.found.lists[i].starts);
+    assert.deepEqual(few.accepted.lists[0].starts, steps.accepted.lists[i].starts);
     const y = await odeint(vanDerPol(alone), start, [0, 1, 3], { steps: few }).data();
     y.forEach((value, j) => assert.equal(value, all[(j >> 1) * 10 + 2 * i + j % 2]));
   }
@@ -152,7 +152,7 @@ for (const compile of [true, false]) {
       rtol: 1e-3,
       ...perSample,
     });
-    assert.ok(new Set(steps.found.lists.map(({ starts }) => starts.length)).size > 1);
+    assert.ok(new Set(steps.accepted.lists.map(({ starts }) => starts.length)).size > 1);
     for (const t of [times, [0, 2]]) {
       const solve = (y0: Tensor, mu: Tensor, pull: Tensor) =>
         odeint(f({ y0, mu, pull }), y0, t, { steps, compile }).square().sum();

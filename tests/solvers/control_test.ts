@@ -41,7 +41,7 @@ type Field = (t: Tensor, y: Tensor) => Tensor;
 
 /** The steps of a solve of the first sample. */
 async function stepsOf(f: Field, y0: Tensor, t: readonly number[], options: SolveOptions) {
-  const [list] = (await findOdeintSteps(f, y0, t, options)).found.lists;
+  const [list] = (await findOdeintSteps(f, y0, t, options)).accepted.lists;
   const [starts, ends] = [[...list.starts], [...list.ends]];
   const lengths = starts.map((start, i) => Math.abs(ends[i] - start));
   return { starts, ends, lengths, rejected: list.rejected, tried: lengths.length + list.rejected };

@@ -177,7 +177,7 @@ Deno.test("steps of each sample of a tree are those of the concatenated state", 
   const parts = [expected.slice(2, 0, 3), expected.slice(2, 3, 9).reshape([3, 4, 2, 3])];
   await assertEqual([h, matrix], parts);
   const steps = await findOdeintSteps(tree, still, times, options);
-  assert.equal(steps.found.lists.length, 4);
+  assert.equal(steps.accepted.lists.length, 4);
   const found = odeint(tree, still, times, { steps });
   await assertEqual([found.h, found.matrix], parts);
 });

@@ -147,18 +147,18 @@ export function solveAdaptively(
   y0: Tensor,
   times: Float64Array,
   options: Options,
-  given?: Steps,
+  chosenSteps?: Steps,
   wanted: Wanted = {},
 ): Solved {
-  const isRepeated = !given && isCapturing();
+  const isRepeated = !chosenSteps && isCapturing();
   if (isRepeated && wanted.keepsSteps) {
     throw new JitError(
       "solve: inside jit the number of steps is unknown, so that save.steps and save.dense have no shape; save the states at " +
         "given times, save: { t }, find the steps before, or solve outside of jit",
     );
   }
-  if (!given && !isRepeated && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
-  const { norm } = given ?? options;
+  if (!chosenSteps && !isRepeated && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
+  const { norm } = chosenSteps ?? options;
   const { measure } = options;
   const interval = [times[0], times[times.length - 1]] as const;
   const { result: { traced, field, start }, release } = tidyLater(() => {
@@ -166,7 +166,7 @@ export function solveAdaptively(
     const isTraced = isRepeated || options.compile !== false;
     const traced = isTraced ? traceField(f, y0, { norm, measure }, isRepeated) : undefined;
     const field = traced ? closedField(traced) : { f, measure };
-    const start = given
+    const start = chosenSteps
       ? undefined
       : startOf(tableau, ofParts(field.f), [y0], interval, { ...options, measure: field.measure });
     return { traced, field, start };
@@ -182,7 +182,7 @@ export function solveAdaptively(
         solveClosed(tableau, field, y0, times, { ...options, watchedJumps }, start, wanted),
     );
   }
-  const solved = solveClosed(tableau, field, y0, times, options, given ?? start!, wanted);
+  const solved = solveClosed(tableau, field, y0, times, options, chosenSteps ?? start!, wanted);
   release([solved.y, solved.valid, solved.result, solved.trajectory?.support]);
   return solved;
 }
