@@ -308,6 +308,14 @@ Deno.test("jit rejects solver times that the function has assigned before", () =
   assert.throws(() => f(ones([1])), /inside jit/);
 });
 
+Deno.test("jit traces a function again for -0 after 0", async () => {
+  const f = jit((x: Tensor, sign: number) => x.mul(1 / sign));
+  assert.deepEqual([...await f(ones([1]), 0).data(), ...await f(ones([1]), -0).data()], [
+    Infinity,
+    -Infinity,
+  ]);
+});
+
 testOnDevices(
   "layers and parameters that are made inside jit have their initial values in each call",
   async () => {
