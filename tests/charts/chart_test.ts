@@ -90,6 +90,18 @@ Deno.test("everything is drawn inside the view box", () => {
   }
 });
 
+Deno.test("bars are as high as the names of their categories", () => {
+  const svg = drawPanels(every)[3];
+  const names = [...svg.matchAll(/<text class="tick"[^>]* y="([\d.]+)"[^>]*>[uv]</g)].map(([, y]) =>
+    Number(y)
+  );
+  const bars = [...svg.matchAll(/<rect class="bar"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"/g)];
+  const middles = bars.map(([, y, height]) => Number(y) + Number(height) / 2);
+  // The baseline of a text is 4 pixels below its middle.
+  middles.forEach((middle, i) => assert.ok(Math.abs(middle - names[i] + 4) < 1, `${middles}, ${names}`));
+  assert.equal(middles.length, 2);
+});
+
 Deno.test("a plane has units of the same length on both axes", () => {
   const square = line([0, 1, 1], [0, 0, 1]);
   const [[x1, y1], [x2], [, y3]] = circles(

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { formatDate, formatDuration, formatNumber, formatSteps } from "../../src/charts/format.ts";
+import {
+  escapeText,
+  formatDate,
+  formatDuration,
+  formatNumber,
+  formatSteps,
+} from "../../src/charts/format.ts";
 
 Deno.test("durations are written with one or two units", () => {
   const durations: [seconds: number, text: string][] = [
@@ -44,4 +50,8 @@ Deno.test("numbers have four digits, and no exponent where people write none", (
   assert.deepEqual([0.123456, 0, 1234.5, 123_456, 1e-7, 3e9, NaN].map((value) => formatNumber(value)), [
     ...["0.1235", "0", "1235", "123,500", "1e-7", "3e9", "–"],
   ]);
+});
+
+Deno.test("escaped texts end neither elements nor attributes", () => {
+  assert.equal(escapeText(`<a b="c" d='e'>&`), "&#60;a b=&#34;c&#34; d=&#39;e&#39;&#62;&#38;");
 });

@@ -56,6 +56,11 @@ Deno.test("labels of different ticks differ and have the digits of the step", ()
   assert.deepEqual(labels(1, 3, { isWhole: true }), ["1", "2", "3"]);
 });
 
+Deno.test("categories are placed in equal rows, the first at the top", () => {
+  const { ticks, place } = scaleOf({ ...axis, categories: ["u", "v"] }, [0, 1], 5);
+  assert.deepEqual(ticks.map(({ value, label }) => [label, place(value)]), [["u", 0.75], ["v", 0.25]]);
+});
+
 Deno.test("a range of one value, and one without values, have a scale", () => {
   for (const range of [[3, 3], [0, 0], [-2, -2], extent([]), extent([NaN])] as [number, number][]) {
     for (const scale of ["linear", "log", "auto", "date"] as const) {

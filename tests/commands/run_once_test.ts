@@ -39,7 +39,7 @@ testLong(
   }),
 );
 
-testLong(
+Deno.test(
   "a run with more epochs is continued, and a run with other settings is rejected",
   withFolder(async (path) => {
     const folder = runFolder(`${path}/run`);

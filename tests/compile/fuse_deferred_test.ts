@@ -54,6 +54,12 @@ testOnDevices("jit stores a value that kernels of several results read, and comp
   assert.deepEqual(kernelsOf(device, f), { before: 4, after: 3 });
 });
 
+testOnDevices("jit stores a value that a kernel reads in reverse order", async () => {
+  const x = normal(key(0), [2, 3]);
+  const f = (x: Tensor) => x.exp().flip(-1).add(1);
+  assert.deepEqual(await values(jit(f)(x)), await values(f(x)));
+});
+
 testOnDevices("jit drops kernels whose results nothing reads", (device) => {
   const x = normal(key(0), [33]);
   const f = () => {

@@ -144,6 +144,17 @@ testOnDevices(
   },
 );
 
+testOnDevices("a view of a captured tensor that a jitted function replaces has the new values", async () => {
+  const captured = parameter(zeros([2]));
+  const f = jit((x: Tensor) => {
+    captured.assign(tensor([1, 2]));
+    return x.add(0);
+  });
+  for (const x of [tensor([5, 5]), tensor([6, 6])]) assert.deepEqual(await values(f(x)), await values(x));
+  captured.assign(zeros([2]));
+  assert.deepEqual(await values(f(captured.flip(0))), [2, 1]);
+});
+
 testOnDevices(
   "an optimizer inside jit counts steps and reads its learning rate at each call",
   async () => {
@@ -306,6 +317,12 @@ Deno.test("jit rejects solver times that the function has assigned before", () =
     return odeint((_, y) => y, y, t, { method: "rk4" });
   });
   assert.throws(() => f(ones([1])), /inside jit/);
+});
+
+Deno.test("jit traces a function again for -0 after 0", async () => {
+  const x = ones([1]);
+  const f = jit((x: Tensor, sign: number) => x.mul(1 / sign));
+  assert.deepEqual([...await values(f(x, 0)), ...await values(f(x, -0))], [Infinity, -Infinity]);
 });
 
 testOnDevices(

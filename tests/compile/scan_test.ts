@@ -67,6 +67,23 @@ Deno.test("the matrix gradient of a product with a shared row is correct when co
   await close(gradient(true), gradient(false), 1e-6);
 });
 
+const dtype = "float64";
+const halves = normal(key(4), [2, 3], { dtype });
+const bodies: Record<string, (h: Tensor) => Tensor> = {
+  "a transposed value in another shape": (h) => h.permute([0, 2, 1]).reshape([2, 6]),
+  "a computed value in reverse order": (h) => h.sin().flip(-1).cos(),
+  "two parts of one tensor": (h) => h.mul(halves.slice(0, 0, 1)).add(halves.slice(0, 1)),
+};
+for (const [name, body] of Object.entries(bodies)) {
+  Deno.test(`a compiled loop reads ${name}`, async () => {
+    const start = normal(key(5), [2, 2, 3], { dtype });
+    const [found, expected] = [true, false].map((compile) =>
+      solved(compile, () => scan((h) => [h.mul(0.9), body(h)], start, zeros([2, 1]), { compile })[1])
+    );
+    await close(found, expected, 1e-14);
+  });
+}
+
 /** A gated recurrent unit, as torch's GRUCell: reset, update and new gates. */
 function gru(inputs: number, hidden: number, dtype: DType) {
   const keys = splitKey(key(3), 4);

@@ -76,6 +76,19 @@ Deno.test("a file that is not UTF-8 is rejected with the line number", async () 
   }
 });
 
+Deno.test("the line number of invalid UTF-8 counts the lines of all blocks", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const rows = Array.from({ length: 150_000 }, (_, i) => `a,${i},1\n`).join("");
+    const text = new TextEncoder().encode(`series,time,x\n${rows}M?ller,0,1\n`);
+    text[text.lastIndexOf("?".charCodeAt(0))] = 0xfc;
+    await Deno.writeFile(path, text);
+    await assert.rejects(() => readTable(path), /, line 150002: not UTF-8: "M/);
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
 Deno.test("a table that cannot be read is rejected with its path", async () => {
   await assert.rejects(
     () => readTable("no/such.csv"),

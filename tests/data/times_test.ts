@@ -48,6 +48,16 @@ Deno.test("24:00 is midnight in the zone of the table, also when clocks change t
   assert.equal(second, Date.parse("2024-03-31T22:00Z") / 1000);
 });
 
+Deno.test("integers are dates if one unit places all of them from 2001 to 2100", () => {
+  for (const perSecond of [1, 1e3, 1e6]) {
+    const timesOf = (...seconds: number[]) => read(seconds.map((time) => `${time * perSecond}`));
+    const { times, series: [{ times: dates }] } = timesOf(1e9, 4102444800);
+    assert.deepEqual([times, ...dates], ["date", 1e9, 4102444800]);
+    assert.equal(timesOf(1e9 - 1, 2e9).times, "number");
+    assert.equal(timesOf(1e9, 4102444801).times, "number");
+  }
+});
+
 Deno.test("six digits that all form a month are months; others are numbers", () => {
   const year = Array.from(
     { length: 14 },

@@ -1,5 +1,6 @@
 /** The CPU device's memory and its allocator. */
 import assert from "node:assert/strict";
+import process from "node:process";
 import { jit, ones, type Tensor } from "../../mod.ts";
 import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
@@ -79,6 +80,19 @@ Deno.test("the error of full memory states the requested bytes and the bytes in 
   const rest = memory.allocate(300_000);
   memory.release(rest);
   assert.throws(() => memory.release(rest), /released twice/);
+});
+
+Deno.test("the memory of a container limits the memory of the machine", () => {
+  const { total } = Deno.systemMemoryInfo();
+  const own = process.constrainedMemory;
+  try {
+    for (const [limit, expected] of [[total / 2, total / 2], [0, total], [2 ** 63, total]]) {
+      process.constrainedMemory = () => limit;
+      assert.equal(platform.machineMemory(), expected);
+    }
+  } finally {
+    process.constrainedMemory = own;
+  }
 });
 
 Deno.test("memory keeps its contents when it grows", () => {

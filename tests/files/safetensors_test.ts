@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
 import {
   decodeSafetensors,
+  encodeSafetensors,
   readCheckedSafetensors,
   readSafetensors,
   SafetensorsError,
@@ -41,6 +42,15 @@ Deno.test(
   "written safetensors are read back unchanged",
   withFile(async (path) => assert.deepEqual(await readSafetensors(path), content)),
 );
+
+Deno.test("values of written safetensors are aligned to eight bytes, so they are read without a copy", async () => {
+  for (const name of ["a", "ab", "abc"]) {
+    const tensors = { [name]: { dtype: "float64", shape: [1], values: Float64Array.of(2) } } as const;
+    const bytes = await encodeSafetensors({ tensors, metadata: {} });
+    assert.equal(new DataView(bytes.buffer).getBigUint64(0, true) % 8n, 0n);
+    assert.equal((await decodeSafetensors(bytes, name)).tensors[name].values.buffer, bytes.buffer);
+  }
+});
 
 Deno.test(
   "safetensors of other writers are read",

@@ -4,13 +4,17 @@ import {
   addTime,
   bernoulli,
   CubicSpline,
+  full,
+  gaussianNLL,
   key,
   LatentODE,
   naturalCubicCoeffs,
+  normal,
   tensor,
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
+import { negativeEvidenceLowerBound } from "../../src/models/latent/evidence_lower_bound.ts";
 import { testLong } from "../devices.ts";
 
 const t = Array.from({ length: 8 }, (_, i) => i * 0.25);
@@ -57,6 +61,17 @@ Deno.test("missing values do not count in the loss of a latent ODE", async () =>
   const divergence = await model.loss(X, nothing, t, { key: key(4) }).item();
   assert.ok(Number.isFinite(divergence) && divergence >= 0, `${divergence}`);
   assert.ok(await model.loss(X, observed, t, { key: key(4) }).item() > divergence);
+});
+
+Deno.test("the evidence lower bound is the Gaussian likelihood minus the divergence from a standard normal", async () => {
+  const shape = [2, 3, 1];
+  const [predicted, x] = [normal(key(5), shape), normal(key(6), shape)];
+  const [mean, logDeviation] = [[1, 0], [Math.LN2, 0]].map((row) => tensor([row, row]));
+  const bound = negativeEvidenceLowerBound({ mean, logDeviation }, predicted, x, 0.5);
+  // 0.5 (mean^2 + deviation^2 - 1) - log(deviation), for a mean of 1 and a deviation of 2.
+  const divergence = 2 - Math.LN2;
+  const expected = 3 * await gaussianNLL(predicted, full(shape, 0.5), x).item() + divergence;
+  assert.ok(Math.abs(await bound.item() - expected) < 1e-5, `${bound}, expected ${expected}`);
 });
 
 Deno.test("a latent ODE rejects zero noise and observations of the wrong shape", () => {

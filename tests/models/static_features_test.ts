@@ -81,3 +81,11 @@ for (const [name, output] of Object.entries(models)) {
     );
   });
 }
+
+Deno.test("a model without static features rejects them", () => {
+  const model = IrregularGRU({ ...cell, key: key(0) });
+  assert.throws(
+    () => model(x, { gaps, staticFeatures: features }),
+    /the call has staticFeatures, but the model was created without them/,
+  );
+});

@@ -149,6 +149,11 @@ Deno.test("at large times a window ends at the nearest observation", async () =>
   await assertClose(windows, [0, 0.5, 1, 3], 1e-6, "the last one with the series");
 });
 
+Deno.test("a duration that is a multiple of the window up to rounding has no extra window", () => {
+  const times = [0, 0.1, 0.2, 0.1 + 0.2];
+  assert.deepEqual(logsigWindows(tensor([[0], [1], [2], [3]]), 1, 0.1, times).shape, [4, 1]);
+});
+
 testOnDevices("missing observations are filled before windows are computed", async () => {
   const x = tensor([[NaN, 0], [1, 1], [2, NaN], [3, 3], [4, 4]]);
   const filled = tensor([[1, 0], [1, 1], [2, 2], [3, 3], [4, 4]]);

@@ -90,6 +90,14 @@ Deno.test("scores of numbers are in units of the variance of the targets", () =>
   assert.deepEqual([loss, r2], [0.5, 0.5]);
 });
 
+Deno.test("each class that is present has the same weight in a balanced loss", () => {
+  // Three samples of the first class, one of the second, none of the third; the scores are equal.
+  const known = [0, 0, 0, 1].map((label) => ({ label }));
+  const { losses } = scoreOutputs(known, known.map(() => [0, 0, 0]), { classes: 3, balance: true });
+  const weights = [2 / 3, 2 / 3, 2 / 3, 2];
+  losses.forEach((loss, i) => assert.ok(Math.abs(loss - weights[i] * Math.log(3)) < 1e-12, `${losses}`));
+});
+
 Deno.test("an ensemble averages probabilities, not logits", async () => {
   const logits = [[[4, -4]], [[-1, 1]]].map((rows) => tensor(rows));
   const expected = (1 / (1 + Math.exp(-8)) + 1 / (1 + Math.exp(2))) / 2;

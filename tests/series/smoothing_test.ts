@@ -1,6 +1,7 @@
 /** Exponential smoothing against naive loops and known numbers. */
 import assert from "node:assert/strict";
 import { fitSmoothing } from "../../src/series/models/local/fit_smoothing.ts";
+import { correctedAkaike } from "../../src/series/math/akaike.ts";
 import { minimise } from "../../src/series/math/nelder_mead.ts";
 import { forecastHistory, relativeDeviationOf } from "../../src/series/models/local/smoothed_forecast.ts";
 import { continueState, smoothHistory, type Smoothing } from "../../src/series/models/local/smoothing.ts";
@@ -23,6 +24,12 @@ function assertNear(actual: ArrayLike<number>, expected: ArrayLike<number>, tole
     assert.ok(Math.abs(actual[i] - expected[i]) <= tolerance, `${i}: ${actual[i]}, expected ${expected[i]}`);
   }
 }
+
+Deno.test("the corrected Akaike criterion needs more values than parameters, and penalises parameters", () => {
+  // n log(squares / n) + 2 k + 2 k (k + 1) / (n - k - 1) for n = 10 and k = 3.
+  assertNear([correctedAkaike(20, 10, 3)], [10 * Math.log(2) + 6 + 4], 1e-12);
+  assert.equal(correctedAkaike(20, 4, 3), Infinity);
+});
 
 Deno.test("simple exponential smoothing follows its recursion from the best initial level", () => {
   const y = Float64Array.of(4, 8, 6);

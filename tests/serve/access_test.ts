@@ -20,4 +20,5 @@ Deno.test("a server refuses other hosts and pages of other origins", () => {
   assert.throws(request("http://evil.example:8000/predict", "http://evil.example:8000"), refused);
   assert.throws(request("http://127.0.0.1:8000/predict", "http://evil.example"), refused);
   assert.throws(request("http://127.0.0.1:8000/predict", "http://127.0.0.1:9000"), refused);
+  assert.throws(request("http://localhost/predict", "http://localhost.evil.example"), refused);
 });

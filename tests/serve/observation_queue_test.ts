@@ -62,3 +62,15 @@ Deno.test(
     assert.ok(tables < given.length / 2, `${tables} tables for ${given.length} observations`);
   }),
 );
+
+Deno.test("observations are read as one table if their series differ and their times have one form", async () => {
+  const tables: number[] = [];
+  const queue = observationQueue((given) => {
+    tables.push(given.length);
+    return Promise.resolve(given.map(() => ({ time: 0, values: new Float64Array(1) })));
+  });
+  const times = [1, 2, 1.7e9, 1.7e12, "2024-05-31", "2024-06-01"];
+  const rows = [...times.map((time, i) => row(`${i}`, time)), row("same", 1), row("same", 2)];
+  await Promise.all(rows.map((one) => queue.read(one)));
+  assert.deepEqual(tables, [2, 1, 1, 2, 1, 1]);
+});

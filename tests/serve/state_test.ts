@@ -1,6 +1,6 @@
 /** States of streams that survive the end of a server. */
 import assert from "node:assert/strict";
-import { type Message, openStreamStore, type Service, serviceOf } from "../../src/serve/mod.ts";
+import { type Message, openStreamStore, type Service, serviceOf, type Streams } from "../../src/serve/mod.ts";
 import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import type { TrainedRun } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
@@ -118,5 +118,55 @@ testLong(
       const { size } = await Deno.stat(`${folder}/state/streams-${i}.jsonl`);
       assert.ok(size < 40_000, `${size} bytes`);
     }
+  }),
+);
+
+/** Streams that record the calls of a store. */
+function recordedStreams(): { readonly streams: Streams; readonly calls: unknown[][] } {
+  const calls: unknown[][] = [];
+  const call = async (...parts: unknown[]) => void await calls.push(parts);
+  return {
+    calls,
+    streams: {
+      count: 0,
+      take: async () => {},
+      restore: (series, { count }) => call("restore", series, count),
+      observe: (series, time, values) => call("observe", series, time, ...Array.from(values)),
+      drop: (series) => void call("drop", series),
+      names: () => [],
+      withState: async () => {},
+    },
+  };
+}
+
+Deno.test(
+  "observations of the newest file that no state includes are read again, with the same bits",
+  withFolder(async (folder) => {
+    const head = { format: "weft-streams-1", run: "this model" };
+    const write = (i: number, ...lines: object[]) =>
+      Deno.writeTextFile(
+        `${folder}/streams-${i}.jsonl`,
+        lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+      );
+    const line = (series: string, time: number, count: number) => ({ series, time, values: [time], count });
+    await write(0, { ...head, number: 1 }, { complete: true }, line("old", 1, 1));
+    await write(
+      1,
+      ...[{ ...head, number: 2 }, { series: "a", state: { count: 2 } }, { complete: true }],
+      ...[line("a", 2, 2), line("a", 3, 3), line("b", 1, 1)],
+    );
+    const restart = async (
+      change?: (store: Awaited<ReturnType<typeof openStreamStore>>) => Promise<void>,
+    ) => {
+      const { streams, calls } = recordedStreams();
+      const store = await openStreamStore(folder, "this model");
+      await store.start(streams, fail);
+      await change?.(store);
+      await store.close();
+      return calls;
+    };
+    const calls = await restart((store) => store.observed("c", 5, [-0, NaN], 1));
+    assert.deepEqual(calls.toSorted(), [["observe", "a", 3, 3], ["observe", "b", 1, 1], ["restore", "a", 2]]);
+    assert.deepEqual(await restart(), [["observe", "c", 5, -0, NaN]]);
   }),
 );

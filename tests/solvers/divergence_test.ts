@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { DivergenceError, type MethodName, odeint, tensor } from "../../mod.ts";
 
-const blowUp = (options: { check?: boolean; method?: MethodName }) =>
-  odeint((_t, y) => y.square(), tensor([[0.1], [3], [0.5]]), [0, 10], {
+const blowUp = (options: { check?: boolean; method?: MethodName }, end = 10) =>
+  odeint((_t, y) => y.square(), tensor([[0.1], [3], [0.5]]), [0, end], {
     method: "rk4",
     stepSize: 0.1,
     ...options,
@@ -20,6 +20,13 @@ Deno.test("with the check option, an infinite state is reported with step, time 
     );
     return true;
   });
+});
+
+Deno.test("the reported step is the first with a state that is not finite", async () => {
+  const isFinite = async (steps: number) => Number.isFinite(await blowUp({}, steps * 0.1).sum().item());
+  const step = Array.from({ length: 20 }, (_, step) => step);
+  const finite = await Promise.all(step.map((step) => isFinite(step + 1)));
+  assert.throws(() => blowUp({ check: true }), { step: finite.indexOf(false) });
 });
 
 Deno.test("states are not checked by default", async () => {

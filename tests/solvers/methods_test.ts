@@ -18,7 +18,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
-import { adaptiveMethods, fixedMethods } from "../../src/solvers/methods.ts";
+import { adaptiveMethods, fixedMethods, implicitMethods } from "../../src/solvers/methods.ts";
 import { checkTableau } from "../../src/solvers/check_tableau.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -125,6 +125,26 @@ Deno.test("models and their streams accept a custom tableau", async () => {
 
 Deno.test("every tableau of the library passes the check for custom tableaus", () => {
   for (const method of [...fixedMethods, ...adaptiveMethods]) checkTableau(method);
+});
+
+/** Orders of the states in the middle of a step; 1 for other methods. */
+const middleOrders: Readonly<Record<string, number>> = {
+  ...{ dopri5: 4, dopri8: 5, tsit5: 4 },
+  ...{ kvaerno3: 3, kvaerno5: 4 },
+};
+
+Deno.test("the weights of every method integrate polynomials of its order exactly", () => {
+  for (const { name, order, c, b, ...others } of [...fixedMethods, ...adaptiveMethods, ...implicitMethods]) {
+    const check = (weights: readonly number[], end: number, order: number) => {
+      for (let power = 0; power < order; power++) {
+        const sum = weights.reduce((sum, weight, i) => sum + weight * c[i] ** power, 0);
+        const error = Math.abs(sum - end ** (power + 1) / (power + 1));
+        assert.ok(error < 1e-13, `${name}: the integral of t^${power} to ${end} has the error ${error}`);
+      }
+    };
+    check(b, 1, order);
+    if ("middle" in others) check(others.middle, 0.5, middleOrders[name] ?? 1);
+  }
 });
 
 const broken: [name: string, tableau: ButcherTableau | EmbeddedTableau, message: RegExp][] = [

@@ -157,6 +157,12 @@ if (webgpu) {
   });
 }
 
+Deno.test("a duration that is a multiple of the step size up to rounding has no extra step", () => {
+  const statistics = { steps: 0, rejected: 0, evaluations: 0 };
+  odeint((_t, y) => y, ones([1, 1]), [0, 0.1 + 0.2], { method: "euler", stepSize: 0.1, statistics });
+  assert.equal(statistics.steps, 3);
+});
+
 const y0 = () => zeros([2, 3]);
 const identityField = (_t: Tensor, y: Tensor) => y;
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [

@@ -45,7 +45,7 @@ async function assertSameAsWhole(data: string, folder: string, run: string): Pro
 }
 
 function positionOf({ metadata }: Awaited<ReturnType<typeof readSafetensors>>) {
-  return JSON.parse(metadata["weft.position"]) as { epoch: number; batch: number };
+  return JSON.parse(metadata["weft.position"]) as { epoch: number; batch: number; step: number };
 }
 
 Deno.test(
@@ -119,7 +119,10 @@ Deno.test(
     process.kill("SIGINT");
     const { code, stdout } = await output;
     assert.equal(code, 130);
-    assert(new TextDecoder().decode(stdout).includes(`deno task train --resume ${run}`));
+    const { epoch, step } = positionOf(await readSafetensors(`${run}/last.safetensors`));
+    const stopped = `stopped in epoch ${epoch + 1} after ${step} steps; resume with`;
+    const last = new TextDecoder().decode(stdout).trimEnd().split("\n").at(-1);
+    assert.equal(last, `${stopped} deno task train --resume ${run}`);
     await assertSameAsWhole(data, folder, run);
   }),
 );

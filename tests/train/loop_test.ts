@@ -4,7 +4,7 @@ import { readSafetensors } from "../../src/files/safetensors.ts";
 import { odeint } from "../../src/solvers/odeint.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { loadWeights } from "../../src/train/run/checkpoint.ts";
+import { loadWeights, readState, saveWeights } from "../../src/train/run/checkpoint.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { NonFiniteLossError, train, type TrainOptions } from "../../src/train/loop.ts";
 import { createRun, type RunFolder, runFolder } from "../../src/train/run/run_folder.ts";
@@ -211,12 +211,30 @@ Deno.test(
 Deno.test(
   "a run does not resume with other data",
   withRun(async (folder) => {
-    await run(folder, { epochs: 1 });
     const task = await tinyTask();
     const fewer = { ...task, data: { ...task.data, train: task.data.validation } };
+    for (const [first, second, sizes] of [[task, fewer, [50, 20]], [fewer, task, [20, 50]]] as const) {
+      const options = { ...batches, folder: await newRun(folder) };
+      await train(first, { epochs: 1, ...options });
+      await assert.rejects(
+        () => train(second, { epochs: 2, ...options, resume: true }),
+        new RegExp(`saved while training on ${sizes[0]} samples, but the training set now has ${sizes[1]}`),
+      );
+    }
+  }),
+);
+
+Deno.test(
+  "best weights of another epoch are rejected when a run resumes",
+  withRun(async (folder) => {
+    const { position: { best } } = await run(folder);
+    const other = best!.epoch === 1 ? 2 : 1;
+    await saveWeights(folder.best, await readState({ parameters: (await tinyTask()).parameters }), other);
     await assert.rejects(
-      () => train(fewer, { epochs: 2, ...batches, folder, resume: true }),
-      /last\.safetensors: saved while training on 50 samples, but the training set now has 20/,
+      () => run(folder, { epochs: 5, resume: true }),
+      new RegExp(
+        `best\\.safetensors: has the weights of epoch ${other}, but the best epoch is ${best!.epoch}`,
+      ),
     );
   }),
 );

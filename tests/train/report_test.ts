@@ -7,6 +7,7 @@ import {
   sortMeasures,
 } from "../../src/train/report/measure_names.ts";
 import { renderReport } from "../../src/train/report/report.ts";
+import { statistics } from "../../src/train/report/statistics.ts";
 import {
   classExamples,
   classSection,
@@ -64,6 +65,11 @@ const sections: Record<string, readonly Section[]> = {
 };
 
 for (const [kind, kindSections] of Object.entries(sections)) {
+  Deno.test("the standard deviation of results is that of a sample, and zero for one result", () => {
+    assert.deepEqual(statistics([1, 2, 3, 6]), { mean: 3, standardDeviation: Math.sqrt(14 / 3) });
+    assert.deepEqual(statistics([2]), { mean: 2, standardDeviation: 0 });
+  });
+
   Deno.test(`a report about ${kind} names data and model, shows the selected metric first, and labels every axis`, () => {
     const html = renderReport({ ...content, summary, sections: kindSections });
     assert.match(html, /<h1>a &#38; b: delta<\/h1>/);

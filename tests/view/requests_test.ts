@@ -1,6 +1,6 @@
 /** Requests to the view of a folder. */
 import assert from "node:assert/strict";
-import { runReader } from "../../src/view/runs.ts";
+import { findRuns, runReader } from "../../src/view/runs.ts";
 import { viewOf } from "../../src/view/server.ts";
 import { appendJsonLine } from "../../src/files/disk.ts";
 import { writeJson } from "../../src/train/run/run_folder.ts";
@@ -15,6 +15,15 @@ async function get(handler: ReturnType<typeof viewOf>, path: string, init?: Requ
   const response = await handler(new Request(`${address}${path}`, init));
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
+
+Deno.test(
+  "a view finds the runs of experiments and of tables, and none in deeper folders",
+  withFolder(async (out) => {
+    const made = await Promise.all(["", "/table", "/other/table"].map((below) => makeRun(`${out}${below}`)));
+    const [experiment, table] = made.map(({ path }) => path.slice(out.length + 1));
+    assert.deepEqual([...(await findRuns(out)).keys()].sort(), [experiment, table].sort());
+  }),
+);
 
 Deno.test(
   "the page of a run in training has its curves, time left, device, memory and data",

@@ -72,6 +72,7 @@ Deno.test("the pinball loss agrees with scikit-learn, and the quantile score is 
   assertNear(pinballLoss(quantile, truth, 0.1), 0.35, "0.1");
   assertNear(quantileCrps([[0.1, quantile], [0.9, quantile]], truth), 0.5, "crps");
   assert.equal(coverage([0, 0, 0], [1, 1, 1], [0.5, 2, NaN]), 0.5);
+  assert.equal(coverage([0, 0], [1, 1], [0, 1]), 1, "the bounds are inside");
 });
 
 Deno.test("quantiles are interpolated like NumPy's", () => {
