@@ -1,0 +1,81 @@
+/** Bins of features, for histograms: Ke et al., "LightGBM" (2017), algorithm 1. */
+
+/** Maximum number of bins of the known values of a feature. One more bin has its missing values. */
+export const maxBins = 255;
+
+/** Number of features whose bins share a word. */
+export const perWord = 4;
+
+/** Features in bins. The order of the bins is that of the values; the last bin has the missing values. */
+export interface FeatureBins {
+  /** Positions of the features with at least two bins. The other fields have these features alone. */
+  readonly features: readonly number[];
+  /** Bins of each row, for each group of four features: one byte for each feature. */
+  readonly words: readonly Uint32Array[];
+  /** Upper end of each bin except the last of known and that of missing values, for each feature. */
+  readonly thresholds: readonly Float64Array[];
+  /** Whether a feature has missing values. */
+  readonly hasMissing: readonly boolean[];
+}
+
+/**
+ * Sorts the values of features into bins with about equal numbers of rows. Two values share a bin only if the
+ * feature has more distinct values than bins.
+ *
+ * @param columns Values of each feature; NaN is missing.
+ * @param bins Maximum number of bins of known values, from 2 to 255.
+ */
+export function binFeatures(columns: readonly Float64Array[], bins: number): FeatureBins {
+  const found = columns.flatMap((column, feature) => {
+    const known = column.filter((value) => !Number.isNaN(value)).sort();
+    const [thresholds, hasMissing] = [thresholdsOf(known, bins), known.length < column.length];
+    const isConstant = thresholds.length === 0 && !(hasMissing && known.length > 0);
+    return isConstant ? [] : [{ feature, thresholds, hasMissing }];
+  });
+  const words: Uint32Array[] = [];
+  found.forEach(({ feature, thresholds }, f) => {
+    const [column, shift] = [columns[feature], 8 * (f % perWord)];
+    if (shift === 0) words.push(new Uint32Array(column.length));
+    const word = words[words.length - 1];
+    for (let i = 0; i < column.length; i++) word[i] |= binOf(column[i], thresholds) << shift;
+  });
+  return {
+    features: found.map(({ feature }) => feature),
+    words,
+    thresholds: found.map(({ thresholds }) => thresholds),
+    hasMissing: found.map(({ hasMissing }) => hasMissing),
+  };
+}
+
+/** Ends of bins, each halfway between two neighbouring values of a sorted column. */
+function thresholdsOf(known: Float64Array, bins: number): Float64Array {
+  const distinct = known.filter((value, i) => i === 0 || value > known[i - 1]);
+  const ends = distinct.subarray(1).map((value, i) => between(distinct[i], value));
+  if (distinct.length <= bins) return ends;
+  const places = Array.from({ length: bins - 1 }, (_, bin) => {
+    const quantile = known[Math.floor((bin + 1) * known.length / bins)];
+    return firstAtLeast(distinct, quantile) - 1;
+  });
+  return Float64Array.from(new Set(places.filter((place) => place >= 0)), (place) => ends[place]);
+}
+
+/** A number from `low` to below `high`: the middle, unless it rounds to `high`. */
+function between(low: number, high: number): number {
+  const middle = low / 2 + high / 2;
+  return middle >= low && middle < high ? middle : low;
+}
+
+/** Position of the first of some ascending numbers that is at least `value`; their count if none is. */
+function firstAtLeast(ascending: Float64Array, value: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] >= value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function binOf(value: number, thresholds: Float64Array): number {
+  return Number.isNaN(value) ? thresholds.length + 1 : firstAtLeast(thresholds, value);
+}
