@@ -72,12 +72,13 @@ export function fitBoostedTrees(
   const { outputs, start } = loss;
   const found = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
   const grow = treeGrower(binFeatures(columns, bins), { leaves, depth, leafRows, l2, columnShare });
+  const all = Int32Array.from(targets, (_, row) => row);
   const nodes: Nodes = { feature: [], threshold: [], left: [], right: [], missing: [], value: [] };
   const roots: number[] = [];
   const key = keyOf(seed);
   for (let tree = 0; tree < trees; tree++) {
     const sampleKey = foldIn(key, tree);
-    const sample = sampleRows(rows, rowShare, (i) => unitPair(sampleKey, i)[0]);
+    const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
     if (!isForest || tree === 0) loss.prepare?.(found);
     for (let k = 0; k < outputs; k++) {
       const derivatives = loss.derivatives(found[k], k);
@@ -143,12 +144,6 @@ function addTree(
     }
     into[at] += value[node];
   }
-}
-
-/** Positions of random rows, ascending; all rows for the share 1. */
-function sampleRows(rows: number, share: number, uniform: (row: number) => number): Int32Array {
-  const all = Int32Array.from({ length: rows }, (_, i) => i);
-  return share < 1 ? all.filter((i) => uniform(i) < share) : all;
 }
 
 /** A loss, at outputs for each row of the table. */
