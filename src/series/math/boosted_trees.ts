@@ -45,8 +45,6 @@ export interface BoostedTreesOptions extends Partial<TreeLimits> {
   readonly bins?: number;
   /** Share of the rows that a tree is grown on, above 0 and at most 1. @default {1} */
   readonly rowShare?: number;
-  /** Averages trees that are all grown on the targets, as a random forest, instead of boosting. */
-  readonly isForest?: boolean;
   /** Seed of the random rows and features, a whole number from 0. @default {0} */
   readonly seed?: number;
   /** Weight of each row, at least 0; 1 by default. */
@@ -64,9 +62,8 @@ export function fitBoostedTrees(
   targets: Float64Array,
   options: BoostedTreesOptions,
 ): Promise<BoostedTrees> {
-  const { trees = 100, rowShare = 1, bins = maxBins, seed = 0, isForest = false } = options;
+  const { trees = 100, rowShare = 1, bins = maxBins, seed = 0, learningRate = 0.1 } = options;
   const { leaves = 31, depth = Infinity, leafRows = 20, l2 = 1, columnShare = 1 } = options;
-  const rate = isForest ? 1 / trees : options.learningRate ?? 0.1;
   const rows = targets.length;
   const loss = lossOf(targets, options);
   const { outputs, start } = loss;
@@ -79,20 +76,21 @@ export function fitBoostedTrees(
   for (let tree = 0; tree < trees; tree++) {
     const sampleKey = foldIn(key, tree);
     const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
-    if (!isForest || tree === 0) loss.prepare?.(found);
+    loss.prepare?.(found);
     for (let k = 0; k < outputs; k++) {
       const derivatives = loss.derivatives(found[k], k);
       const root = nodes.feature.length;
       roots.push(root);
       const grown = grow(sample, derivatives, nodes, foldIn(sampleKey, k + 1));
       for (const leaf of grown) {
-        const value = rate * loss.leafValue(sample.subarray(leaf.start, leaf.end), derivatives, found[k], l2);
+        const value = learningRate *
+          loss.leafValue(sample.subarray(leaf.start, leaf.end), derivatives, found[k], l2);
         nodes.value[leaf.node] = value;
-        if (!isForest && sample.length === rows) {
+        if (sample.length === rows) {
           for (let i = leaf.start; i < leaf.end; i++) found[k][sample[i]] += value;
         }
       }
-      if (!isForest && sample.length < rows) addTree(nodes, root, columns, found[k], 0, 1);
+      if (sample.length < rows) addTree(nodes, root, columns, found[k], 0, 1);
     }
   }
   return Promise.resolve({

@@ -3,48 +3,32 @@
 /** Maximum number of bins of the known values of a feature. One more bin has its missing values. */
 export const maxBins = 255;
 
-/** Number of features whose bins share a word. */
-export const perWord = 4;
-
-/** Features in bins. The order of the bins is that of the values; the last bin has the missing values. */
+/** A feature in bins. The order of the bins is that of the values; the last bin has the missing values. */
 export interface FeatureBins {
-  /** Positions of the features with at least two bins. The other fields have these features alone. */
-  readonly features: readonly number[];
-  /** Bins of each row, for each group of four features: one byte for each feature. */
-  readonly words: readonly Uint32Array[];
-  /** Upper end of each bin except the last of known and that of missing values, for each feature. */
-  readonly thresholds: readonly Float64Array[];
-  /** Whether a feature has missing values. */
-  readonly hasMissing: readonly boolean[];
+  /** Position of the feature in the table. */
+  readonly feature: number;
+  /** Bin of each row. */
+  readonly bins: Uint8Array;
+  /** Upper end of each bin, except of the last bin of known values and of the bin of missing values. */
+  readonly thresholds: Float64Array;
+  /** Whether a value is missing. */
+  readonly hasMissing: boolean;
 }
 
 /**
  * Sorts the values of features into bins with about equal numbers of rows. Two values share a bin only if the
- * feature has more distinct values than bins.
+ * feature has more distinct values than bins. Features with one bin are left out.
  *
  * @param columns Values of each feature; NaN is missing.
  * @param bins Maximum number of bins of known values, from 2 to 255.
  */
-export function binFeatures(columns: readonly Float64Array[], bins: number): FeatureBins {
-  const found = columns.flatMap((column, feature) => {
+export function binFeatures(columns: readonly Float64Array[], bins: number): FeatureBins[] {
+  return columns.flatMap((column, feature) => {
     const known = column.filter((value) => !Number.isNaN(value)).sort();
     const [thresholds, hasMissing] = [thresholdsOf(known, bins), known.length < column.length];
     const isConstant = thresholds.length === 0 && !(hasMissing && known.length > 0);
-    return isConstant ? [] : [{ feature, thresholds, hasMissing }];
+    return isConstant ? [] : [{ feature, bins: binsOf(column, thresholds), thresholds, hasMissing }];
   });
-  const words: Uint32Array[] = [];
-  found.forEach(({ feature, thresholds }, f) => {
-    const [column, shift] = [columns[feature], 8 * (f % perWord)];
-    if (shift === 0) words.push(new Uint32Array(column.length));
-    const word = words[words.length - 1];
-    for (let i = 0; i < column.length; i++) word[i] |= binOf(column[i], thresholds) << shift;
-  });
-  return {
-    features: found.map(({ feature }) => feature),
-    words,
-    thresholds: found.map(({ thresholds }) => thresholds),
-    hasMissing: found.map(({ hasMissing }) => hasMissing),
-  };
 }
 
 /** Ends of bins, each halfway between two neighbouring values of a sorted column. */
@@ -76,6 +60,10 @@ function firstAtLeast(ascending: Float64Array, value: number): number {
   return low;
 }
 
-function binOf(value: number, thresholds: Float64Array): number {
-  return Number.isNaN(value) ? thresholds.length + 1 : firstAtLeast(thresholds, value);
+function binsOf(column: Float64Array, thresholds: Float64Array): Uint8Array {
+  const bins = new Uint8Array(column.length);
+  for (let i = 0; i < column.length; i++) {
+    bins[i] = Number.isNaN(column[i]) ? thresholds.length + 1 : firstAtLeast(thresholds, column[i]);
+  }
+  return bins;
 }

@@ -3,8 +3,9 @@
  * split gains the most is split next.
  */
 import { unitPair } from "../../data/host_random.ts";
-import { foldIn, type Key } from "../../tensor/random.ts";
-import { type FeatureBins, perWord } from "./feature_bins.ts";
+import { largest } from "../../device/min_max.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { FeatureBins } from "./feature_bins.ts";
 
 /** Limits of trees. */
 export interface TreeLimits {
@@ -16,7 +17,7 @@ export interface TreeLimits {
   readonly leafRows: number;
   /** Penalty lambda of squared leaf values, at least 0. */
   readonly l2: number;
-  /** Share of the features that a split chooses from, above 0 and at most 1. */
+  /** Share of the features that a tree chooses from, above 0 and at most 1. */
   readonly columnShare: number;
 }
 
@@ -50,49 +51,56 @@ export interface Derivatives {
 
 interface OpenLeaf extends Leaf {
   readonly depth: number;
-  /** Sums of each bin. */
+  /** Sums of each bin of the features, `width` numbers for each feature. */
   readonly sums: Sums<Float64Array>;
   /** Sums of all rows. */
-  readonly total: Sums<number>;
+  readonly total: Required<Sums<number>>;
   readonly split?: Split;
 }
 
 /**
- * Sums over rows. `packed` has the gradients and the number of rows in one number; `hessian` only if the second
- * derivatives are not all 1.
+ * Sums over rows. `packed` has the gradients and the number of rows in one number. `hessian` is absent if it is the
+ * number of rows.
  */
 interface Sums<T> {
   readonly packed: T;
   readonly hessian?: T;
 }
 
-/** A split of a leaf by the feature with this position in the bins. */
+/** A split of a leaf by the feature with this position among those of the tree. */
 interface Split {
   gain: number;
   feature: number;
   /** Rows of the bins from 0 to `end` go left. */
   end: number;
   isMissingLeft: boolean;
-  /** Sums of the left side. */
+  /** Number of rows of the left side, and their sums. */
+  rows: number;
   packed: number;
   hessian: number;
-  rows: number;
 }
+
+const noSplit = { feature: -1, end: 0, isMissingLeft: false, rows: 0, packed: 0, hessian: 0 };
 
 /** Smallest gain of a split, as a fraction of the squared gradients: smaller gains may be rounding errors. */
 const minGain = 1e-9;
 /** Keeps divisors above 0. */
 const tiny = 1e-9;
+/** Number of features whose bins share a word. */
+const perWord = 4;
 
-/** Makes a function that grows trees on the same rows. */
-export function treeGrower({ features, words, thresholds, hasMissing }: FeatureBins, limits: TreeLimits) {
-  const width = thresholds.reduce((most, { length }) => Math.max(most, length), 0) + 2;
+/** Makes a function that grows trees on the same table. */
+export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
+  const width = table.reduce((most, { thresholds }) => Math.max(most, thresholds.length), 0) + 2;
+  const count = Math.max(1, Math.round(limits.columnShare * table.length));
   const free: Float64Array[] = [];
-  const chosen = new Float64Array(words[0]?.length ?? 0);
+  let [features, words] = count < table.length ? [[], []] : [table, wordsOf(table)];
+
   const histogramOf = (rows: Int32Array, values: Float64Array): Float64Array => {
     const sums = free.pop()?.fill(0) ?? new Float64Array(words.length * perWord * width);
-    for (let i = 0; i < rows.length; i++) chosen[i] = values[rows[i]];
-    words.forEach((word, w) => addRows(word, rows, chosen, sums, w * perWord * width, width));
+    const own = new Float64Array(rows.length);
+    for (let i = 0; i < rows.length; i++) own[i] = values[rows[i]];
+    words.forEach((word, w) => addRows(word, rows, own, sums, w * perWord * width, width));
     return sums;
   };
 
@@ -103,7 +111,12 @@ export function treeGrower({ features, words, thresholds, hasMissing }: FeatureB
    * @returns The leaves. Their values are 0.
    */
   return (rows: Int32Array, { gradients, hessians }: Derivatives, nodes: Nodes, key: Key): Leaf[] => {
-    const { packed, unit, scale } = pack(gradients, rows.length);
+    if (count < table.length) {
+      features = chooseFeatures(table, count, key);
+      words = wordsOf(features);
+    }
+    const packing = pack(gradients, rows.length);
+    const { packed } = packing;
     const sumsOf = (some: Int32Array) => ({
       packed: histogramOf(some, packed),
       ...(hessians ? { hessian: histogramOf(some, hessians) } : {}),
@@ -112,22 +125,9 @@ export function treeGrower({ features, words, thresholds, hasMissing }: FeatureB
     const squares = rows.reduce((sum, row) => sum + gradients[row] ** 2, 0);
     const least = minGain * squares * rows.length / (total.hessian + tiny);
     const open = (leaf: OpenLeaf): OpenLeaf => {
-      const { depth, start, end, node, sums } = leaf;
-      const count = end - start;
-      if (depth >= limits.depth || count < 2 * limits.leafRows) return leaf;
-      const best: Split = {
-        gain: least,
-        feature: -1,
-        end: 0,
-        isMissingLeft: false,
-        packed: 0,
-        hessian: 0,
-        rows: 0,
-      };
-      const decode = { unit, scale, width, ...limits };
-      for (const feature of chosenFeatures(features.length, limits.columnShare, foldIn(key, node))) {
-        const ends = thresholds[feature].length;
-        scanFeature(leaf.total, sums, count, feature, ends, hasMissing[feature], decode, best);
+      const best: Split = { gain: least, ...noSplit };
+      if (leaf.depth < limits.depth && leaf.end - leaf.start >= 2 * limits.leafRows) {
+        features.forEach((one, f) => scanFeature(leaf, one, f, { ...packing, ...limits, width }, best));
       }
       return best.feature < 0 ? leaf : { ...leaf, split: best };
     };
@@ -135,46 +135,34 @@ export function treeGrower({ features, words, thresholds, hasMissing }: FeatureB
       open({ node: addLeaf(nodes), start: 0, end: rows.length, depth: 0, sums: sumsOf(rows), total }),
     ];
     while (leaves.length < limits.leaves) {
-      let place = 0;
-      leaves.forEach(({ split }, i) => {
-        if ((split?.gain ?? 0) > (leaves[place].split?.gain ?? 0)) place = i;
-      });
+      const gains = leaves.map(({ split }) => split?.gain ?? 0);
+      const place = gains.indexOf(largest(gains));
       const { split, node, start, end, sums, ...leaf } = leaves[place];
       if (!split) break;
-      const { feature } = split;
+      const { feature, bins, thresholds } = features[split.feature];
       const middle = start + split.rows;
       const [left, right] = [addLeaf(nodes), addLeaf(nodes)];
-      nodes.feature[node] = features[feature];
-      nodes.threshold[node] = thresholds[feature][split.end] ?? Infinity;
+      nodes.feature[node] = feature;
+      nodes.threshold[node] = thresholds[split.end] ?? Infinity;
       nodes.left[node] = left;
       nodes.right[node] = right;
-      // Without missing values in the leaf, the side with more rows has them.
-      const isMissingLeft = split.isMissingLeft || !hasMissing[feature] && 2 * split.rows > end - start;
-      nodes.missing[node] = isMissingLeft ? left : right;
-      const missing = split.isMissingLeft ? thresholds[feature].length + 1 : -1;
-      partition(
-        rows.subarray(start, end),
-        words[Math.floor(feature / perWord)],
-        8 * (feature % perWord),
-        split.end,
-        missing,
-      );
-      // The histogram of the larger side is that of both without the smaller side.
+      nodes.missing[node] = split.isMissingLeft ? left : right;
+      partition(rows.subarray(start, end), bins, split.end, split.isMissingLeft ? thresholds.length + 1 : -1);
+      // The histogram of the larger side is the difference of the others.
       const isLeftSmaller = 2 * split.rows <= end - start;
       const smaller = sumsOf(isLeftSmaller ? rows.subarray(start, middle) : rows.subarray(middle, end));
       subtract(sums.packed, smaller.packed);
       if (sums.hessian) subtract(sums.hessian, smaller.hessian!);
       const depth = leaf.depth + 1;
+      const { packed, hessian } = split;
       leaves[place] = open({
-        ...{ node: left, start, end: middle, depth, sums: isLeftSmaller ? smaller : sums },
-        total: { packed: split.packed, hessian: split.hessian },
+        ...{ node: left, start, end: middle, depth, total: { packed, hessian } },
+        sums: isLeftSmaller ? smaller : sums,
       });
       leaves.push(open({
-        ...{ node: right, start: middle, end, depth, sums: isLeftSmaller ? sums : smaller },
-        total: {
-          packed: leaf.total.packed - split.packed,
-          hessian: leaf.total.hessian! - split.hessian,
-        },
+        ...{ node: right, start: middle, end, depth },
+        total: { packed: leaf.total.packed - packed, hessian: leaf.total.hessian - hessian },
+        sums: isLeftSmaller ? sums : smaller,
       }));
     }
     for (const { sums } of leaves) free.push(sums.packed, ...(sums.hessian ? [sums.hessian] : []));
@@ -182,12 +170,30 @@ export function treeGrower({ features, words, thresholds, hasMissing }: FeatureB
   };
 }
 
+/** Bins of four features in one word for each row, one byte for each feature. */
+function wordsOf(features: readonly FeatureBins[]): Uint32Array[] {
+  const words: Uint32Array[] = [];
+  features.forEach(({ bins }, f) => {
+    const shift = 8 * (f % perWord);
+    if (shift === 0) words.push(new Uint32Array(bins.length));
+    const word = words[words.length - 1];
+    for (let i = 0; i < bins.length; i++) word[i] |= bins[i] << shift;
+  });
+  return words;
+}
+
+/** Units of packed numbers. */
+interface Packing {
+  readonly unit: number;
+  readonly scale: number;
+}
+
 /**
  * Packs each gradient and a count of 1 into one number: unit + round(gradient scale). Sums of up to `count` packed
  * numbers are exact. With 100,000 rows a gradient has 18 bits, with a million 12; 5 are enough (Shi et al.,
  * "Quantized Training of Gradient Boosting Decision Trees", 2022).
  */
-function pack(gradients: Float64Array, count: number): { packed: Float64Array; unit: number; scale: number } {
+function pack(gradients: Float64Array, count: number): Packing & { packed: Float64Array } {
   const bits = Math.ceil(Math.log2(count + 1));
   const unit = 2 ** (52 - bits);
   const most = gradients.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
@@ -221,7 +227,8 @@ function addRows(
 ): void {
   const [second, third, fourth] = [first + width, first + 2 * width, first + 3 * width];
   for (let i = 0; i < rows.length; i++) {
-    const [bins, value] = [word[rows[i]], values[i]];
+    const bins = word[rows[i]];
+    const value = values[i];
     sums[first + (bins & 255)] += value;
     sums[second + (bins >>> 8 & 255)] += value;
     sums[third + (bins >>> 16 & 255)] += value;
@@ -230,78 +237,74 @@ function addRows(
 }
 
 /**
- * Finds the split of a feature with the largest gain GL^2 / (HL + lambda) + GR^2 / (HR + lambda) - G^2 / (H + lambda),
- * for sums G of gradients and H of second derivatives: the decrease of the loss by a Newton step in each leaf, up to a
- * factor (Friedman 2001, eq. 35, for H = 1). Missing values are tried on both sides.
+ * Finds the split of a leaf by a feature with the largest gain GL^2 / (HL + lambda) + GR^2 / (HR + lambda) -
+ * G^2 / (H + lambda), for sums G of gradients and H of second derivatives: twice the decrease of the loss by Newton
+ * steps (Friedman 2001, eq. 35, has H = 1). Missing values are tried on both sides.
  */
 function scanFeature(
-  total: Sums<number>,
-  sums: Sums<Float64Array>,
-  count: number,
+  { start, end, total, sums: { packed, hessian } }: OpenLeaf,
+  { thresholds, hasMissing }: FeatureBins,
   feature: number,
-  ends: number,
-  hasMissing: boolean,
-  { unit, scale, width, l2, leafRows }: TreeLimits & { unit: number; scale: number; width: number },
+  { unit, scale, width, l2, leafRows }: Packing & TreeLimits & { width: number },
   best: Split,
 ): void {
-  const { packed, hessian } = sums;
-  const [first, share, penalty] = [feature * width, 1 / unit, l2 + tiny];
-  const absent = hasMissing ? packed[first + ends + 1] : 0;
-  const gradient = total.packed - count * unit;
-  const [H, squared] = [total.hessian!, scale * scale];
-  const whole = gradient * gradient / (H + penalty);
+  const [count, first, absentBin] = [end - start, feature * width, feature * width + thresholds.length + 1];
+  const [perUnit, penalty, squared] = [1 / unit, l2 + tiny, scale * scale];
+  const absent = hasMissing ? packed[absentBin] : 0;
+  const [G, H] = [total.packed - count * unit, total.hessian];
+  const whole = G * G / (H + penalty);
   let most = best.gain * squared + whole;
   for (let side = 0; side < (absent === 0 ? 1 : 2); side++) {
     let sum = side === 0 ? 0 : absent;
-    let h = side === 0 || !hessian ? 0 : hessian[first + ends + 1];
+    let h = side === 0 || !hessian ? 0 : hessian[absentBin];
     // All known values go left only if the missing values go right.
-    const last = side === 0 && absent !== 0 ? ends : ends - 1;
+    const last = thresholds.length - (side === 0 && absent !== 0 ? 0 : 1);
     for (let bin = 0; bin <= last; bin++) {
       const own = packed[first + bin];
       if (own === 0) continue;
       sum += own;
       if (hessian) h += hessian[first + bin];
-      const rows = Math.floor(sum * share + 0.5);
+      const rows = Math.floor(sum * perUnit + 0.5);
       if (rows < leafRows) continue;
       if (count - rows < leafRows) break;
       if (!hessian) h = rows;
       const left = sum - rows * unit;
-      const right = gradient - left;
-      const [hLeft, hRight] = [h + penalty, H - h + penalty];
+      const right = G - left;
+      const hLeft = h + penalty;
+      const hRight = H - h + penalty;
       const gain = (left * left * hRight + right * right * hLeft) / (hLeft * hRight);
       if (!(gain > most)) continue;
       most = gain;
       best.gain = (gain - whole) / squared;
       best.feature = feature;
       best.end = bin;
-      best.isMissingLeft = side === 1;
+      // Without missing values, the side with more rows takes them.
+      best.isMissingLeft = side === 1 || absent === 0 && 2 * rows > count;
+      best.rows = rows;
       best.packed = sum;
       best.hessian = h;
-      best.rows = rows;
     }
   }
 }
 
 /** Moves the rows of the left side before the others, in their order. */
-function partition(rows: Int32Array, word: Uint32Array, shift: number, end: number, missing: number): void {
+function partition(rows: Int32Array, bins: Uint8Array, end: number, missing: number): void {
   const others = new Int32Array(rows.length);
   let [kept, moved] = [0, 0];
   for (let i = 0; i < rows.length; i++) {
-    const bin = word[rows[i]] >>> shift & 255;
+    const bin = bins[rows[i]];
     if (bin <= end || bin === missing) rows[kept++] = rows[i];
     else others[moved++] = rows[i];
   }
   rows.set(others.subarray(0, moved), kept);
 }
 
-/** Random features of a split, in their order; all of them for the share 1. */
-function chosenFeatures(count: number, share: number, key: Key): number[] {
-  const all = Array.from({ length: count }, (_, i) => i);
-  const size = Math.max(1, Math.round(share * count));
-  if (size >= count) return all;
-  for (let i = 0; i < size; i++) {
-    const other = i + Math.floor(unitPair(key, i)[0] * (count - i));
-    [all[i], all[other]] = [all[other], all[i]];
+/** Some random features. */
+function chooseFeatures(table: readonly FeatureBins[], count: number, key: Key): FeatureBins[] {
+  const order = table.slice();
+  for (let i = 0; i < count; i++) {
+    const other = i + Math.floor(unitPair(key, i)[0] * (order.length - i));
+    [order[i], order[other]] = [order[other], order[i]];
   }
-  return all.slice(0, size).sort((a, b) => a - b);
+  return order.slice(0, count);
 }
