@@ -19,10 +19,9 @@ export interface BoostedTrees {
   readonly roots: Int32Array;
   /** Feature of each node; -1 for a leaf. */
   readonly feature: Int32Array;
-  /** Values up to the threshold go to the node `left`, larger values to `right`, and NaN to `missing`. */
+  /** Values up to the threshold go to the node `left`, larger values to the next one, and NaN to `missing`. */
   readonly threshold: Float64Array;
   readonly left: Int32Array;
-  readonly right: Int32Array;
   readonly missing: Int32Array;
   /** Value of each leaf; 0 for a split. */
   readonly value: Float64Array;
@@ -70,7 +69,7 @@ export function fitBoostedTrees(
   const found = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
   const grow = treeGrower(binFeatures(columns, bins), { leaves, depth, leafRows, l2, columnShare });
   const all = Int32Array.from(targets, (_, row) => row);
-  const nodes: Nodes = { feature: [], threshold: [], left: [], right: [], missing: [], value: [] };
+  const nodes: Nodes = { feature: [], threshold: [], left: [], missing: [], value: [] };
   const roots: number[] = [];
   const key = keyOf(seed);
   for (let tree = 0; tree < trees; tree++) {
@@ -100,7 +99,6 @@ export function fitBoostedTrees(
     feature: Int32Array.from(nodes.feature),
     threshold: Float64Array.from(nodes.threshold),
     left: Int32Array.from(nodes.left),
-    right: Int32Array.from(nodes.right),
     missing: Int32Array.from(nodes.missing),
     value: Float64Array.from(nodes.value),
   });
@@ -127,7 +125,7 @@ export function firstTrees(trees: BoostedTrees, count: number): BoostedTrees {
 
 /** Adds the leaf value of each row to every `step`-th number of an array, from `first`. */
 function addTree(
-  { feature, threshold, left, right, missing, value }: { readonly [Name in keyof Nodes]: ArrayLike<number> },
+  { feature, threshold, left, missing, value }: { readonly [Name in keyof Nodes]: ArrayLike<number> },
   root: number,
   columns: readonly Float64Array[],
   into: Float64Array,
@@ -138,7 +136,7 @@ function addTree(
     let node = root;
     for (let column = feature[node]; column >= 0; column = feature[node]) {
       const x = columns[column][row];
-      node = x <= threshold[node] ? left[node] : x > threshold[node] ? right[node] : missing[node];
+      node = x <= threshold[node] ? left[node] : x > threshold[node] ? left[node] + 1 : missing[node];
     }
     into[at] += value[node];
   }

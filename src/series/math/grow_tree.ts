@@ -25,10 +25,9 @@ export interface TreeLimits {
 export interface Nodes {
   /** Feature of each split; -1 for a leaf. */
   readonly feature: number[];
-  /** Rows whose value is at most the threshold go to `left`, larger values to `right`, and NaN to `missing`. */
+  /** Rows whose value is at most the threshold go to the node `left`, larger values to the next one, and NaN to `missing`. */
   readonly threshold: number[];
   readonly left: number[];
-  readonly right: number[];
   readonly missing: number[];
   /** Value of each leaf; 0 for a split. */
   readonly value: number[];
@@ -145,7 +144,6 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
       nodes.feature[node] = feature;
       nodes.threshold[node] = thresholds[split.end] ?? Infinity;
       nodes.left[node] = left;
-      nodes.right[node] = right;
       nodes.missing[node] = split.isMissingLeft ? left : right;
       partition(rows.subarray(start, end), bins, split.end, split.isMissingLeft ? thresholds.length + 1 : -1);
       // The histogram of the larger side is the difference of the others.
@@ -209,10 +207,10 @@ function subtract(from: Float64Array, other: Float64Array): void {
   for (let i = 0; i < from.length; i++) from[i] -= other[i];
 }
 
-function addLeaf({ feature, threshold, left, right, missing, value }: Nodes): number {
+function addLeaf({ feature, threshold, left, missing, value }: Nodes): number {
   const node = feature.length;
   feature.push(-1);
-  for (const numbers of [threshold, left, right, missing, value]) numbers.push(0);
+  for (const numbers of [threshold, left, missing, value]) numbers.push(0);
   return node;
 }
 

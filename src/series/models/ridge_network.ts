@@ -178,7 +178,7 @@ function ridgeNetwork(
           parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
         }
       });
-      return fitted.leftOut;
+      return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {
       const [[points, duration], thresholds] = await Promise.all([

@@ -106,7 +106,7 @@ export interface SeriesNetwork {
    * @param targets Targets of the series, NaN if unknown. Shape (series, outputs).
    * @returns Outputs for each series, fitted to the other series. Shape (series, outputs).
    */
-  fit?(series: readonly Series[], targets: Float64Array): Float64Array;
+  fit?(series: readonly Series[], targets: Float64Array): Promise<Float64Array>;
   /** Reads the parameters that the input form needs, after weights were loaded. */
   onLoad?(): Promise<void>;
 }

@@ -156,14 +156,13 @@ export function classifier(options: ClassifierOptions): Classifier {
     classScores,
     stream: networkStreams(network, options.record, checkedPrediction),
     onLoad: network.onLoad,
-    fit: network.fit && ((series) => {
+    fit: network.fit && (async (series) => {
       const targets = series.flatMap(({ label }) => classes.map((_, k) => k === label ? 1 : -1));
-      const outputs = network.fit!(series, Float64Array.from(targets));
+      const outputs = await network.fit!(series, Float64Array.from(targets));
       leftOut = series.map(({ label }, i) => ({
         label,
         outputs: outputs.subarray(i * classes.length, (i + 1) * classes.length),
       }));
-      return Promise.resolve();
     }),
     async calibrate(validation, train) {
       const predictions = leftOut ??
