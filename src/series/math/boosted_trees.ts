@@ -54,7 +54,7 @@ export interface BoostedTreesOptions extends Partial<TreeLimits> {
  * Fits boosted trees (Friedman 2001, algorithm 1).
  *
  * @param columns Values of each feature, one number for each row; NaN is missing.
- * @param targets Target of each row: a number or a class, at least one row.
+ * @param targets Target of each row: a number or a class. Without rows, numbers are 0.
  */
 export function fitBoostedTrees(
   columns: readonly Float64Array[],
@@ -181,7 +181,9 @@ function squaredLoss(targets: Float64Array, weights?: Float64Array): Loss {
   const total = targets.reduce((sum, _, i) => sum + weightOf(i), 0);
   return {
     outputs: 1,
-    start: Float64Array.of(targets.reduce((sum, target, i) => sum + weightOf(i) * target, 0) / total),
+    start: Float64Array.of(
+      total > 0 ? targets.reduce((sum, target, i) => sum + weightOf(i) * target, 0) / total : 0,
+    ),
     derivatives: (found) => ({
       gradients: targets.map((target, i) => weightOf(i) * (target - found[i])),
       hessians: weights,

@@ -114,8 +114,8 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
       features = chooseFeatures(table, count, key);
       words = wordsOf(features);
     }
-    const packing = pack(gradients, rows.length);
-    const { packed } = packing;
+    const { packed, ...packing } = pack(gradients, rows.length);
+    const rules = { ...packing, ...limits, width };
     const sumsOf = (some: Int32Array) => ({
       packed: histogramOf(some, packed),
       ...(hessians ? { hessian: histogramOf(some, hessians) } : {}),
@@ -126,7 +126,7 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
     const open = (leaf: OpenLeaf): OpenLeaf => {
       const best: Split = { gain: least, ...noSplit };
       if (leaf.depth < limits.depth && leaf.end - leaf.start >= 2 * limits.leafRows) {
-        features.forEach((one, f) => scanFeature(leaf, one, f, { ...packing, ...limits, width }, best));
+        features.forEach((one, f) => scanFeature(leaf, one, f, rules, best));
       }
       return best.feature < 0 ? leaf : { ...leaf, split: best };
     };

@@ -4,8 +4,9 @@ import { parameterOf } from "../../nn/layer.ts";
 import { key } from "../../tensor/random.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
-import { type BoostedTrees, type BoostedTreesOptions, predictTrees } from "../math/boosted_trees.ts";
+import { type BoostedTrees, predictTrees } from "../math/boosted_trees.ts";
 import { chooseTrees, type ChosenTrees } from "../math/choose_trees.ts";
+import { maxBins } from "../math/feature_bins.ts";
 import { nodeCount, nodeNumbers, type PackedTrees, packTrees, unpackTrees } from "../math/pack_trees.ts";
 import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { summaryFeatures } from "./summary_features.ts";
@@ -13,18 +14,24 @@ import { summaryFeatures } from "./summary_features.ts";
 /** Maximum number of training series of a small table. */
 const manySeries = 1000;
 
-/** Settings of trees for a number of training series. Cross-validation chooses the number of leaves and of trees. */
-function sizesFor(series: number) {
-  return series <= manySeries
-    ? { trees: 200, leaves: 16, choices: [4, 16], options: { learningRate: 0.05, leafRows: 3, bins: 32 } }
-    : { trees: 300, leaves: 32, choices: [8, 32], options: { learningRate: 0.1, leafRows: 20, bins: 255 } };
+/** Settings for a number of training series. Cross-validation chooses the numbers of leaves and of trees. */
+function settingsFor(series: number) {
+  const { leaves, trees, ...settings } = series <= manySeries
+    ? { leaves: [4, 16], trees: 200, learningRate: 0.05, leafRows: 5 }
+    : { leaves: [8, 32], trees: 300, learningRate: 0.1, leafRows: 20 };
+  return {
+    ...settings,
+    choices: { leaves, trees: [1, 2, 3, 4, 5, 6, 7, 8].map((part) => Math.round(part * trees / 8)) },
+    sizes: { leaves: leaves[1], trees },
+  };
 }
-/** Shares of the rows and of the features of each tree. */
-const shares = { rowShare: 0.5, columnShare: 0.3 };
-/** Numbers of trees to compare, as fractions of the maximum. */
-const lengthShares = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1];
-/** Number of folds: 5 for up to 200 series, otherwise 3. */
-const foldsFor = (series: number) => series <= 200 ? 5 : 3;
+
+/** Number of folds of this cross-validation. */
+const folds = 3;
+/** Share of the rows of each tree, and of the features, of which it has at least `leastFeatures`. */
+const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
+/** Rows of a bin, and the number of bins for few rows. */
+const [rowsPerBin, leastBins] = [10, 16];
 
 /** Gradient boosted trees on {@linkcode summaryFeatures}, for classes and numbers. */
 export const boostedTrees: FittedModelKind = {
@@ -40,7 +47,7 @@ function treeNetwork(
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const { channels, split, targets: numbers } = record;
-  const sizes = sizesFor(split.train.length);
+  const { sizes, choices, learningRate, leafRows } = settingsFor(split.train.length);
   // Two classes have one output.
   const fitted = numbers || outputs > 2 ? outputs : 1;
   const parameters = {
@@ -84,32 +91,30 @@ function treeNetwork(
       return Promise.resolve(series.map((_, i) => found.slice(i * outputs, (i + 1) * outputs)));
     },
     async fit(series, targets) {
-      const folds = foldsOf(series, settings.seed);
-      const choose = (rows: readonly number[], values: Float64Array, options: Partial<BoostedTreesOptions>) =>
-        chooseTrees(
-          {
-            columns: columnsOf(rows.map((row) => series[row])),
-            targets: Float64Array.from(rows, (row) => values[row]),
-            folds: rows.map((row) => folds[row]),
+      const columns = columnsOf(series);
+      const labels = Float64Array.from(series, ({ label }) => label);
+      const problems = numbers
+        ? Array.from({ length: outputs }, (_, k) => ({
+          values: targets.filter((_, i) => i % outputs === k),
+          options: { loss: "squared" } as const,
+        }))
+        : [{
+          values: labels,
+          options: {
+            ...{ loss: "classes", classes: outputs } as const,
+            weights: settings.balance ? balancedWeights(labels, outputs) : undefined,
           },
-          { loss: "squared", ...sizes.options, ...shares, ...options, seed: settings.seed },
-          { leaves: sizes.choices, trees: lengthShares.map((share) => share * sizes.trees) },
-        );
+        }];
       const fits: ChosenTrees[] = [];
-      const all = Array.from(series.keys());
-      if (numbers) {
-        for (let k = 0; k < outputs; k++) {
-          const values = Float64Array.from(series, (_, i) => targets[i * outputs + k]);
-          const rows = all.filter((i) => !Number.isNaN(values[i]));
-          // Without a known target, any number is as good as the mean.
-          fits.push(
-            await choose(rows.length > 0 ? rows : all, rows.length > 0 ? values : values.fill(0), {}),
-          );
-        }
-      } else {
-        const labels = Float64Array.from(series, ({ label }) => label);
-        const weights = settings.balance ? balanced(labels, outputs) : undefined;
-        fits.push(await choose(all, labels, { loss: "classes", classes: outputs, weights }));
+      for (const { values, options } of problems) {
+        const folds = foldsOf(series, settings.seed);
+        fits.push(
+          await chooseTrees({ columns, targets: values, folds }, {
+            ...{ learningRate, leafRows, rowShare, seed: settings.seed, ...options },
+            columnShare: Math.min(1, Math.max(columnShare, leastFeatures / columns.length)),
+            bins: Math.min(maxBins, Math.max(leastBins, Math.round(series.length / rowsPerBin))),
+          }, choices),
+        );
       }
       const packed = packTrees(fits.map(({ trees }) => trees), sizes);
       trees = unpackTrees(packed, sizes);
@@ -127,21 +132,23 @@ function treeNetwork(
 }
 
 /** Fold of each series. The series of a group share a fold. */
-function foldsOf(series: readonly Series[], seed: number): number[] {
-  const groups = [...Map.groupBy(series.keys(), (i) => series[i].group ?? series[i].name).values()];
-  const items = groups.map((members) => ({ label: Math.max(0, series[members[0]].label), members }));
-  const count = Math.min(foldsFor(series.length), groups.length);
-  const folds = series.map(() => 0);
-  for (let fold = 0; fold < count && count > 1; fold++) {
-    for (const { members } of foldSplit(items, key(seed), count, fold).test) {
-      for (const member of members) folds[member] = fold;
-    }
+function foldsOf(series: readonly Series[], seed: number): Int32Array {
+  const groups = Map.groupBy(series.keys(), (i) => series[i].group ?? series[i].name);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, series[members[0]].label),
+    members,
+  }));
+  const found = new Int32Array(series.length);
+  const count = Math.min(folds, items.length);
+  for (let fold = 0; count > 1 && fold < count; fold++) {
+    const { test } = foldSplit(items, key(seed), count, fold);
+    for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
   }
-  return folds;
+  return found;
 }
 
 /** Weights that give each class the same total weight. */
-function balanced(labels: Float64Array, classes: number): Float64Array {
+function balancedWeights(labels: Float64Array, classes: number): Float64Array {
   const counts = new Float64Array(classes);
   for (const label of labels) counts[label]++;
   return labels.map((label) => labels.length / (classes * counts[label]));

@@ -109,10 +109,11 @@ export function classifier(options: ClassifierOptions): Classifier {
       probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
     };
   };
-  const outputRange = { low: -1, high: 1, mean: 0, standardDeviation: 1 };
-  /** Outputs of a model in closed form, which are regressions on -1 and 1. */
-  const regressed = (outputs: ArrayLike<number>) =>
-    network.fit ? classes.map((column, k) => ({ column, values: [outputs[k]], range: outputRange })) : [];
+  /** Outputs that can be far outside of those in training. */
+  const regressed = (outputs: ArrayLike<number>) => {
+    const { outputRange: range } = network;
+    return range ? classes.map((column, k) => ({ column, values: [outputs[k]], range })) : [];
+  };
   const checkedPrediction = (series: CheckedSeries, outputs: ArrayLike<number>) =>
     withWarnings(
       predictionOf(series.name, outputs),
