@@ -216,6 +216,13 @@ Deno.test("packed trees predict the same from numbers in float32", async () => {
   const [first, others] = [predictTrees(numberTrees, columns), predictTrees(classTrees, columns)];
   assertClose(both.filter((_, i) => i % 4 === 0), first, 1e-6);
   assertClose(both.filter((_, i) => i % 4 > 0), others, 1e-6);
+  // A cycle would never end.
+  const damaged = packTrees([numberTrees], sizes);
+  damaged.nodes[2] = 0;
+  assert.throws(
+    () => unpackTrees(damaged, sizes),
+    /node 0 has the child 0, expected 1 to 9; restore the file/,
+  );
 });
 
 Deno.test("cross-validation predicts each row from the other folds, and leaves out unknown targets", async () => {

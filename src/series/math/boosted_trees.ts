@@ -10,21 +10,13 @@ import { binFeatures, maxBins } from "./feature_bins.ts";
 import { type Derivatives, type Nodes, treeGrower, type TreeLimits } from "./grow_tree.ts";
 
 /** Fitted trees. A row's output is its start plus the value of its leaf in each tree of this output. */
-export interface BoostedTrees {
+export interface BoostedTrees extends Nodes<Int32Array, Float64Array> {
   /** Number of outputs: 1, or the number of classes if there are more than two. */
   readonly outputs: number;
   /** Start of each output. */
   readonly start: Float64Array;
   /** Root node of each tree. Tree t belongs to output t % outputs. */
   readonly roots: Int32Array;
-  /** Feature of each node; -1 for a leaf. */
-  readonly feature: Int32Array;
-  /** Values up to the threshold go to the node `left`, larger values to the next one, and NaN to `missing`. */
-  readonly threshold: Float64Array;
-  readonly left: Int32Array;
-  readonly missing: Int32Array;
-  /** Value of each leaf; 0 for a split. */
-  readonly value: Float64Array;
 }
 
 /** Options of {@linkcode fitBoostedTrees}. */
@@ -64,7 +56,10 @@ export function fitBoostedTrees(
   const { trees = 100, rowShare = 1, bins = maxBins, seed = 0, learningRate = 0.1 } = options;
   const { leaves = 31, depth = Infinity, leafRows = 20, l2 = 1, columnShare = 1 } = options;
   const rows = targets.length;
-  const loss = lossOf(targets, options);
+  const { weights } = options;
+  const loss = options.loss === "classes"
+    ? classLoss(targets, options.classes ?? 2, weights)
+    : numberLoss(targets, options.loss === "squared", weights);
   const { outputs, start } = loss;
   const found = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
   const grow = treeGrower(binFeatures(columns, bins), { leaves, depth, leafRows, l2, columnShare });
@@ -82,12 +77,10 @@ export function fitBoostedTrees(
       roots.push(root);
       const grown = grow(sample, derivatives, nodes, foldIn(sampleKey, k + 1));
       for (const leaf of grown) {
-        const value = learningRate *
-          loss.leafValue(sample.subarray(leaf.start, leaf.end), derivatives, found[k], l2);
+        const own = sample.subarray(leaf.start, leaf.end);
+        const value = learningRate * (loss.leafValue?.(own, found[k]) ?? newtonStep(own, derivatives, l2));
         nodes.value[leaf.node] = value;
-        if (sample.length === rows) {
-          for (let i = leaf.start; i < leaf.end; i++) found[k][sample[i]] += value;
-        }
+        if (sample.length === rows) own.forEach((row) => found[k][row] += value);
       }
       if (sample.length < rows) addTree(nodes, root, columns, found[k], 0, 1);
     }
@@ -97,9 +90,9 @@ export function fitBoostedTrees(
     start,
     roots: Int32Array.from(roots),
     feature: Int32Array.from(nodes.feature),
-    threshold: Float64Array.from(nodes.threshold),
     left: Int32Array.from(nodes.left),
     missing: Int32Array.from(nodes.missing),
+    threshold: Float64Array.from(nodes.threshold),
     value: Float64Array.from(nodes.value),
   });
 }
@@ -125,7 +118,7 @@ export function firstTrees(trees: BoostedTrees, count: number): BoostedTrees {
 
 /** Adds the leaf value of each row to every `step`-th number of an array, from `first`. */
 function addTree(
-  { feature, threshold, left, missing, value }: { readonly [Name in keyof Nodes]: ArrayLike<number> },
+  { feature, threshold, left, missing, value }: Nodes<ArrayLike<number>>,
   root: number,
   columns: readonly Float64Array[],
   into: Float64Array,
@@ -151,22 +144,12 @@ interface Loss {
   prepare?(found: readonly Float64Array[]): void;
   /** Derivatives at one output. */
   derivatives(found: Float64Array, output: number): Derivatives;
-  /** The best value of a leaf with some rows, before the learning rate. */
-  leafValue(rows: Int32Array, derivatives: Derivatives, found: Float64Array, l2: number): number;
-}
-
-function lossOf(targets: Float64Array, { loss, classes = 2, weights }: BoostedTreesOptions): Loss {
-  if (loss === "classes") return classLoss(targets, classes, weights);
-  return loss === "absolute" ? absoluteLoss(targets, weights) : squaredLoss(targets, weights);
+  /** The best value of a leaf with some rows, before the learning rate; by default a Newton step. */
+  leafValue?(rows: Int32Array, found: Float64Array): number;
 }
 
 /** A Newton step: sum of gradients / (sum of second derivatives + lambda). */
-function newtonStep(
-  rows: Int32Array,
-  { gradients, hessians }: Derivatives,
-  _: Float64Array,
-  l2: number,
-): number {
+function newtonStep(rows: Int32Array, { gradients, hessians }: Derivatives, l2: number): number {
   let [gradient, hessian] = [0, 0];
   for (const row of rows) {
     gradient += gradients[row];
@@ -175,37 +158,28 @@ function newtonStep(
   return hessian > 0 ? gradient / (hessian + l2) : 0;
 }
 
-/** LS_Boost (Friedman 2001, algorithm 2). */
-function squaredLoss(targets: Float64Array, weights?: Float64Array): Loss {
+/**
+ * LS_Boost (Friedman 2001, algorithm 2), or LAD_TreeBoost (algorithm 3), whose trees fit the signs of the residuals and
+ * whose leaves have the medians of the residuals.
+ */
+function numberLoss(targets: Float64Array, isSquared: boolean, weights?: Float64Array): Loss {
   const weightOf = (i: number) => weights?.[i] ?? 1;
   const total = targets.reduce((sum, _, i) => sum + weightOf(i), 0);
+  const mean = targets.reduce((sum, target, i) => sum + weightOf(i) * target, 0) /
+    Math.max(total, Number.MIN_VALUE);
   return {
     outputs: 1,
-    start: Float64Array.of(
-      total > 0 ? targets.reduce((sum, target, i) => sum + weightOf(i) * target, 0) / total : 0,
-    ),
+    start: Float64Array.of(isSquared ? mean : weightedMedian(targets, weightOf)),
     derivatives: (found) => ({
-      gradients: targets.map((target, i) => weightOf(i) * (target - found[i])),
+      gradients: targets.map((target, i) =>
+        weightOf(i) * (isSquared ? target - found[i] : Math.sign(target - found[i]))
+      ),
       hessians: weights,
     }),
-    leafValue: newtonStep,
-  };
-}
-
-/** LAD_TreeBoost (Friedman 2001, algorithm 3): trees fit the signs of residuals, and leaves have their medians. */
-function absoluteLoss(targets: Float64Array, weights?: Float64Array): Loss {
-  const weightOf = (i: number) => weights?.[i] ?? 1;
-  return {
-    outputs: 1,
-    start: Float64Array.of(weightedMedian(targets, weightOf)),
-    derivatives: (found) => ({
-      gradients: targets.map((target, i) => weightOf(i) * Math.sign(target - found[i])),
-      hessians: weights,
+    ...(isSquared ? {} : {
+      leafValue: (rows, found) =>
+        weightedMedian(Float64Array.from(rows, (row) => targets[row] - found[row]), (i) => weightOf(rows[i])),
     }),
-    leafValue(rows, _, found) {
-      const residuals = Float64Array.from(rows, (row) => targets[row] - found[row]);
-      return weightedMedian(residuals, (i) => weightOf(rows[i]));
-    },
   };
 }
 
@@ -214,13 +188,11 @@ function weightedMedian(values: Float64Array, weightOf: (i: number) => number): 
   const order = Int32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b] || a - b);
   const half = order.reduce((sum, i) => sum + weightOf(i), 0) / 2;
   let below = 0;
-  for (let place = 0; place < order.length; place++) {
-    below += weightOf(order[place]);
-    if (below < half) continue;
-    const value = values[order[place]];
-    return below === half && place + 1 < order.length ? (value + values[order[place + 1]]) / 2 : value;
-  }
-  return 0;
+  const place = order.findIndex((i) => (below += weightOf(i)) >= half);
+  if (place < 0) return 0;
+  return below === half && place + 1 < order.length
+    ? (values[order[place]] + values[order[place + 1]]) / 2
+    : values[order[place]];
 }
 
 /**
@@ -229,39 +201,36 @@ function weightedMedian(values: Float64Array, weightOf: (i: number) => number): 
  * LightGBM. Two classes have one output (algorithm 5).
  */
 function classLoss(targets: Float64Array, classes: number, weights?: Float64Array): Loss {
-  const outputs = classes === 2 ? 1 : classes;
-  const factor = outputs === 1 ? 1 : classes / (classes - 1);
+  const isBinary = classes === 2;
   const weightOf = (i: number) => weights?.[i] ?? 1;
   const shares = new Float64Array(classes);
   targets.forEach((target, i) => shares[target] += weightOf(i));
   const total = shares.reduce((sum, one) => sum + one, 0);
   // One more row, shared by all classes, so that an absent class has a finite logit.
   const logits = shares.map((share) => log((share + 1 / classes) / (total + 1)));
-  const probabilities = Array.from({ length: outputs }, () => new Float64Array(targets.length));
+  const probabilities = Array.from({ length: classes }, () => new Float64Array(targets.length));
   return {
-    outputs,
-    start: outputs === 1 ? Float64Array.of(logits[1] - logits[0]) : logits,
+    outputs: isBinary ? 1 : classes,
+    start: isBinary ? Float64Array.of(logits[1] - logits[0]) : logits,
     prepare(found) {
       for (let i = 0; i < targets.length; i++) {
-        if (outputs === 1) {
-          probabilities[0][i] = 1 / (1 + exp(-found[0][i]));
+        if (isBinary) {
+          probabilities[1][i] = 1 / (1 + exp(-found[0][i]));
           continue;
         }
         let [most, sum] = [-Infinity, 0];
-        for (let k = 0; k < outputs; k++) most = Math.max(most, found[k][i]);
-        for (let k = 0; k < outputs; k++) sum += probabilities[k][i] = exp(found[k][i] - most);
-        for (let k = 0; k < outputs; k++) probabilities[k][i] /= sum;
+        for (let k = 0; k < classes; k++) most = Math.max(most, found[k][i]);
+        for (let k = 0; k < classes; k++) sum += probabilities[k][i] = exp(found[k][i] - most);
+        for (let k = 0; k < classes; k++) probabilities[k][i] /= sum;
       }
     },
     derivatives(_, output) {
-      const chosen = outputs === 1 ? 1 : output;
+      const chosen = isBinary ? 1 : output;
+      const factor = isBinary ? 1 : classes / (classes - 1);
       return {
-        gradients: targets.map((target, i) =>
-          weightOf(i) * ((target === chosen ? 1 : 0) - probabilities[output][i])
-        ),
-        hessians: probabilities[output].map((p, i) => weightOf(i) * factor * p * (1 - p)),
+        gradients: probabilities[chosen].map((p, i) => weightOf(i) * ((targets[i] === chosen ? 1 : 0) - p)),
+        hessians: probabilities[chosen].map((p, i) => weightOf(i) * factor * p * (1 - p)),
       };
     },
-    leafValue: newtonStep,
   };
 }

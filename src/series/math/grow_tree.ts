@@ -21,16 +21,16 @@ export interface TreeLimits {
   readonly columnShare: number;
 }
 
-/** Nodes of trees. */
-export interface Nodes {
+/** Nodes of trees, in lists that grow or in arrays. */
+export interface Nodes<Integers = number[], Numbers = Integers> {
   /** Feature of each split; -1 for a leaf. */
-  readonly feature: number[];
-  /** Rows whose value is at most the threshold go to the node `left`, larger values to the next one, and NaN to `missing`. */
-  readonly threshold: number[];
-  readonly left: number[];
-  readonly missing: number[];
+  readonly feature: Integers;
+  /** Values up to the threshold go to the node `left`, larger values to the next one, and NaN to `missing`. */
+  readonly threshold: Numbers;
+  readonly left: Integers;
+  readonly missing: Integers;
   /** Value of each leaf; 0 for a split. */
-  readonly value: number[];
+  readonly value: Numbers;
 }
 
 /** A leaf of a grown tree: its node, and its rows from `start` to below `end` in the list of rows. */

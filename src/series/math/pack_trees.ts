@@ -57,13 +57,29 @@ export function packTrees(ensembles: readonly BoostedTrees[], sizes: PackedSizes
   return { start: Float32Array.from(ensembles.flatMap(({ start }) => [...start])), nodes };
 }
 
-/** The trees of packed arrays, as one ensemble with all outputs. */
+/**
+ * The trees of packed arrays, as one ensemble with all outputs.
+ *
+ * @throws {Error} If a child does not follow its parent in its tree.
+ */
 export function unpackTrees({ start, nodes }: PackedTrees, sizes: PackedSizes): BoostedTrees {
-  const [outputs, perTree] = [start.length, nodeCount(sizes)];
-  const count = nodes.length / nodeNumbers;
+  const [outputs, perTree, count] = [start.length, nodeCount(sizes), nodes.length / nodeNumbers];
   const column = (place: number) =>
     Float64Array.from({ length: count }, (_, node) => nodes[node * nodeNumbers + place]);
-  const child = (place: number) => Int32Array.from(column(place), (one, node) => node - node % perTree + one);
+  const feature = Int32Array.from(column(0));
+  const children = (place: number, most: number) =>
+    Int32Array.from(column(place), (child, node) => {
+      const own = node % perTree;
+      if (feature[node] >= 0 && !(child > own && child <= most)) {
+        throw new Error(
+          `damaged trees in the weights: node ${own} has the child ${child}, expected ${
+            own + 1
+          } to ${most}; ` +
+            "restore the file, or train again",
+        );
+      }
+      return node - own + child;
+    });
   return {
     outputs,
     start: Float64Array.from(start),
@@ -71,10 +87,11 @@ export function unpackTrees({ start, nodes }: PackedTrees, sizes: PackedSizes): 
       { length: outputs * sizes.trees },
       (_, tree) => (tree % outputs * sizes.trees + Math.floor(tree / outputs)) * perTree,
     ),
-    feature: Int32Array.from(column(0)),
+    feature,
     threshold: column(1),
-    left: child(2),
-    missing: child(3),
+    // The node after `left` is a child, too.
+    left: children(2, perTree - 2),
+    missing: children(3, perTree - 1),
     value: column(4),
   };
 }

@@ -9,7 +9,7 @@ import { chooseTrees, type ChosenTrees } from "../math/choose_trees.ts";
 import { maxBins } from "../math/feature_bins.ts";
 import { nodeCount, nodeNumbers, type PackedTrees, packTrees, unpackTrees } from "../math/pack_trees.ts";
 import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
-import { summaryFeatures } from "./summary_features.ts";
+import { summaryFeatures, summaryNames } from "./summary_features.ts";
 
 /** Maximum number of training series of a small table. */
 const manySeries = 1000;
@@ -54,6 +54,7 @@ function treeNetwork(
     start: parameterOf(() => zeros([fitted])),
     nodes: parameterOf(() => zeros([fitted, sizes.trees, nodeCount(sizes), nodeNumbers])),
   };
+  const { length: count } = summaryNames(channels);
   let trees: BoostedTrees | undefined;
   /** Features of series that were read before. Reports and evaluations read the same series several times. */
   const known = new WeakMap<Series, Float64Array>();
@@ -67,7 +68,7 @@ function treeNetwork(
   };
   const columnsOf = (series: readonly Series[]) => {
     const rows = series.map(featuresOf);
-    return Array.from(rows[0], (_, feature) => Float64Array.from(rows, (row) => row[feature]));
+    return Array.from({ length: count }, (_, feature) => Float64Array.from(rows, (row) => row[feature]));
   };
   /** Logits of two classes add up to 0. */
   const outputsOf = (found: Float64Array) =>
@@ -111,7 +112,7 @@ function treeNetwork(
         fits.push(
           await chooseTrees({ columns, targets: values, folds }, {
             ...{ learningRate, leafRows, rowShare, seed: settings.seed, ...options },
-            columnShare: Math.min(1, Math.max(columnShare, leastFeatures / columns.length)),
+            columnShare: Math.min(1, Math.max(columnShare, leastFeatures / count)),
             bins: Math.min(maxBins, Math.max(leastBins, Math.round(series.length / rowsPerBin))),
           }, choices),
         );
