@@ -7,7 +7,7 @@ import {
   predictTrees,
 } from "../../src/series/math/boosted_trees.ts";
 import { chooseTrees } from "../../src/series/math/choose_trees.ts";
-import { packTrees, unpackTrees } from "../../src/series/math/pack_trees.ts";
+import { finiteFloat32, packTrees, unpackTrees } from "../../src/series/math/pack_trees.ts";
 
 /** Pseudo-random numbers from 0 to 1, as in the comparison with scikit-learn. */
 function numbers(seed: number): () => number {
@@ -216,6 +216,12 @@ Deno.test("packed trees predict the same from numbers in float32", async () => {
   const [first, others] = [predictTrees(numberTrees, columns), predictTrees(classTrees, columns)];
   assertClose(both.filter((_, i) => i % 4 === 0), first, 1e-6);
   assertClose(both.filter((_, i) => i % 4 > 0), others, 1e-6);
+  // Between neighbours in float32 there is no middle, and infinite thresholds cannot be stored.
+  const close = Float64Array.of(1, 1 + 2 ** -23, 1 + 2 ** -22, -Infinity, 1e300, NaN).map(finiteFloat32);
+  const exact = await fitBoostedTrees([close], close.map((_, i) => i), { ...single, loss: "squared" });
+  const stored = packTrees([exact], { trees: 1, leaves: 6 });
+  assert.ok(stored.nodes.every(Number.isFinite));
+  assertClose(predictTrees(unpackTrees(stored, { trees: 1, leaves: 6 }), [close]), [0, 1, 2, 3, 4, 5], 1e-6);
   // A cycle would never end.
   const damaged = packTrees([numberTrees], sizes);
   damaged.nodes[2] = 0;

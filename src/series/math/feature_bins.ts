@@ -43,9 +43,9 @@ function thresholdsOf(known: Float64Array, bins: number): Float64Array {
   return Float64Array.from(new Set(places.filter((place) => place >= 0)), (place) => ends[place]);
 }
 
-/** A number from `low` to below `high`: the middle, unless it rounds to `high`. */
+/** A number from `low` to below `high`: the middle in float32, unless it rounds to a number outside. */
 function between(low: number, high: number): number {
-  const middle = low / 2 + high / 2;
+  const middle = Math.fround(low / 2 + high / 2);
   return middle >= low && middle < high ? middle : low;
 }
 

@@ -20,6 +20,11 @@ export const nodeNumbers = 5;
 /** Largest number in float32. */
 const maxFloat32 = (2 - 2 ** -23) * 2 ** 127;
 
+/** Rounds to the nearest finite number in float32; NaN stays. */
+export function finiteFloat32(x: number): number {
+  return Math.fround(Math.min(Math.max(x, -maxFloat32), maxFloat32));
+}
+
 /** Number of nodes of a tree with a number of leaves. */
 export function nodeCount({ leaves }: Pick<PackedSizes, "leaves">): number {
   return 2 * leaves - 1;
@@ -27,7 +32,7 @@ export function nodeCount({ leaves }: Pick<PackedSizes, "leaves">): number {
 
 /**
  * Packs ensembles, whose outputs follow each other. Thresholds and values are rounded to float32. If the features
- * are numbers in float32, the sides of rows in training do not change.
+ * are results of {@linkcode finiteFloat32}, the sides of rows in training do not change.
  */
 export function packTrees(ensembles: readonly BoostedTrees[], sizes: PackedSizes): PackedTrees {
   const outputs = ensembles.reduce((sum, { outputs }) => sum + outputs, 0);
@@ -44,7 +49,7 @@ export function packTrees(ensembles: readonly BoostedTrees[], sizes: PackedSizes
         const isLeaf = feature[node] < 0;
         const numbers = isLeaf ? [-1, 0, 0, 0, value[node]] : [
           feature[node],
-          Math.min(threshold[node], maxFloat32),
+          finiteFloat32(threshold[node]),
           left[node] - root,
           missing[node] - root,
           0,

@@ -7,7 +7,14 @@ import { tidy } from "../../tensor/scope.ts";
 import { type BoostedTrees, predictTrees } from "../math/boosted_trees.ts";
 import { chooseTrees, type ChosenTrees } from "../math/choose_trees.ts";
 import { maxBins } from "../math/feature_bins.ts";
-import { nodeCount, nodeNumbers, type PackedTrees, packTrees, unpackTrees } from "../math/pack_trees.ts";
+import {
+  finiteFloat32,
+  nodeCount,
+  nodeNumbers,
+  type PackedTrees,
+  packTrees,
+  unpackTrees,
+} from "../math/pack_trees.ts";
 import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { summaryFeatures, summaryNames } from "./summary_features.ts";
 
@@ -61,8 +68,8 @@ function treeNetwork(
   const featuresOf = (series: Series): Float64Array => {
     const before = known.get(series);
     if (before) return before;
-    // Thresholds are stored in float32.
-    const features = summaryFeatures(series, channels).map(Math.fround);
+    // The thresholds between features are stored in float32.
+    const features = summaryFeatures(series, channels).map(finiteFloat32);
     known.set(series, features);
     return features;
   };
