@@ -208,9 +208,11 @@ Deno.test("auto says which models cannot use the given settings", () => {
   assert.deepEqual(reasons({}), []);
   assert.deepEqual(reasons({ online: true }), [
     "random-convolutions: left out: random-convolutions cannot use online",
+    "boosted-trees: left out: boosted-trees cannot use online",
   ]);
   assert.deepEqual(reasons({ positiveWeight: 3 }), [
     "random-convolutions: left out: random-convolutions cannot use positive weight",
+    "boosted-trees: left out: boosted-trees cannot use positive weight",
   ]);
 });
 

@@ -49,6 +49,7 @@ const models: Readonly<Record<string, Trained>> = {
   classifier: { ...labelled, options: ["--model", "delta", "--online", "--balance", ...few] },
   ensemble: { ...labelled, options: ["--model", "lru", "--ensemble", "2", ...few] },
   convolutions: { ...labelled, options: ["--model", "random-convolutions"] },
+  trees: { ...labelled, options: ["--model", "boosted-trees", "--balance"] },
   regression: {
     task: "regress",
     options: ["--model", "neural-cde", "--online", "--target", "size", ...few],

@@ -150,6 +150,8 @@ function ridgeNetwork(
     outputs: outputsOf,
     // Features have the same number for all series.
     lengthOf: () => 1,
+    // The targets of classes are -1 and 1.
+    outputRange: { low: -1, high: 1, mean: 0, standardDeviation: 1 },
     async read(series) {
       const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
       rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
@@ -178,7 +180,7 @@ function ridgeNetwork(
           parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
         }
       });
-      return fitted.leftOut;
+      return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {
       const [[points, duration], thresholds] = await Promise.all([

@@ -4,6 +4,7 @@ import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
 import { randomConvolutions } from "./ridge_network.ts";
+import { boostedTrees } from "./tree_network.ts";
 import {
   autoregression,
   besideLinear,
@@ -42,6 +43,7 @@ export const seriesModels: readonly Model[] = [
   { name: "autoregression", forecasts: autoregression },
   { name: "linear", forecasts: linear },
   { name: "random-convolutions", wholeSeries: randomConvolutions },
+  { name: "boosted-trees", wholeSeries: boostedTrees },
   ...ofWholeSeries,
   ...ofSteps,
 ];

@@ -12,7 +12,7 @@ import type { Tree } from "../../tensor/tree.ts";
 import type { Prediction } from "../record/predictions.ts";
 import type { Evaluation, Samples, TaskData } from "../../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
-import { type DataRecord, takeColumns } from "../record/data_record.ts";
+import { type DataRecord, type RecordedRange, takeColumns } from "../record/data_record.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 import { listed } from "../../data/format.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
@@ -104,7 +104,9 @@ export interface SeriesNetwork {
    * @param targets Targets of the series, NaN if unknown. Shape (series, outputs).
    * @returns Outputs for each series, fitted to the other series. Shape (series, outputs).
    */
-  fit?(series: readonly Series[], targets: Float64Array): Float64Array;
+  fit?(series: readonly Series[], targets: Float64Array): Promise<Float64Array>;
+  /** Range of the outputs for classes in training, if other series can have outputs far outside. */
+  readonly outputRange?: RecordedRange;
   /** Reads the parameters that the input form needs, after weights were loaded. */
   onLoad?(): Promise<void>;
 }

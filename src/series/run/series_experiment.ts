@@ -220,7 +220,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const record = earlier ?? await recordOf(settings, split, {
         ensemble: settings.ensemble ?? 1,
         // Until a model is chosen, any of them stands in for the choice.
-        ...(isAuto ? { chosen: choiceOf(kinds, candidatesIn(kinds).at(1) ?? candidatesIn(kinds)[0]) } : {}),
+        ...(isAuto ? { chosen: choiceOf(kinds, candidatesIn(kinds).at(-1)!) } : {}),
       });
       const task = described(taskOf(settings, record), !isAuto || earlier !== undefined);
       const isSmall = isPlanned(settings, task, record);

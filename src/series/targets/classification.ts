@@ -109,10 +109,11 @@ export function classifier(options: ClassifierOptions): Classifier {
       probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
     };
   };
-  const outputRange = { low: -1, high: 1, mean: 0, standardDeviation: 1 };
-  /** Outputs of a model in closed form, which are regressions on -1 and 1. */
-  const regressed = (outputs: ArrayLike<number>) =>
-    network.fit ? classes.map((column, k) => ({ column, values: [outputs[k]], range: outputRange })) : [];
+  /** Outputs that can be far outside of those in training. */
+  const regressed = (outputs: ArrayLike<number>) => {
+    const { outputRange: range } = network;
+    return range ? classes.map((column, k) => ({ column, values: [outputs[k]], range })) : [];
+  };
   const checkedPrediction = (series: CheckedSeries, outputs: ArrayLike<number>) =>
     withWarnings(
       predictionOf(series.name, outputs),
@@ -156,14 +157,13 @@ export function classifier(options: ClassifierOptions): Classifier {
     classScores,
     stream: networkStreams(network, options.record, checkedPrediction),
     onLoad: network.onLoad,
-    fit: network.fit && ((series) => {
+    fit: network.fit && (async (series) => {
       const targets = series.flatMap(({ label }) => classes.map((_, k) => k === label ? 1 : -1));
-      const outputs = network.fit!(series, Float64Array.from(targets));
+      const outputs = await network.fit!(series, Float64Array.from(targets));
       leftOut = series.map(({ label }, i) => ({
         label,
         outputs: outputs.subarray(i * classes.length, (i + 1) * classes.length),
       }));
-      return Promise.resolve();
     }),
     async calibrate(validation, train) {
       const predictions = leftOut ??

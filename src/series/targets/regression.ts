@@ -82,9 +82,8 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     numbers: async (series) => (await network.read(series)).map(unscaled),
     stream: networkStreams(network, options.record, predictionOf),
     onLoad: network.onLoad,
-    fit: network.fit && ((series) => {
-      network.fit!(series, Float64Array.from(targetsOf(series)));
-      return Promise.resolve();
+    fit: network.fit && (async (series) => {
+      await network.fit!(series, Float64Array.from(targetsOf(series)));
     }),
     evaluatePredictions: (series) =>
       evaluateNumbers({

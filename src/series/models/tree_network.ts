@@ -1,0 +1,163 @@
+/** Boosted trees on summaries of series, as a kind of model for series. */
+import { foldSplit, type Series } from "../../data/series.ts";
+import { parameterOf } from "../../nn/layer.ts";
+import { key } from "../../tensor/random.ts";
+import { tensor, zeros } from "../../tensor/creation.ts";
+import { tidy } from "../../tensor/scope.ts";
+import { type BoostedTrees, predictTrees } from "../math/boosted_trees.ts";
+import { chooseTrees, type ChosenTrees } from "../math/choose_trees.ts";
+import { maxBins } from "../math/feature_bins.ts";
+import {
+  finiteFloat32,
+  nodeCount,
+  nodeNumbers,
+  type PackedTrees,
+  packTrees,
+  unpackTrees,
+} from "../math/pack_trees.ts";
+import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
+import { summaryFeatures, summaryNames } from "./summary_features.ts";
+
+/** Maximum number of training series of a small table. */
+const manySeries = 1000;
+
+/** Settings for a number of training series. Cross-validation chooses the numbers of leaves and of trees. */
+function settingsFor(series: number) {
+  const { leaves, trees, ...settings } = series <= manySeries
+    ? { leaves: [4, 16], trees: 200, learningRate: 0.05, leafRows: 5 }
+    : { leaves: [8, 32], trees: 300, learningRate: 0.1, leafRows: 20 };
+  return {
+    ...settings,
+    choices: { leaves, trees: [1, 2, 3, 4, 5, 6, 7, 8].map((part) => Math.round(part * trees / 8)) },
+    sizes: { leaves: leaves[1], trees },
+  };
+}
+
+/** Number of folds of this cross-validation. */
+const folds = 3;
+/** Share of the rows of each tree, and of the features, of which it has at least `leastFeatures`. */
+const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
+/** Rows of a bin, and the number of bins for few rows. */
+const [rowsPerBin, leastBins] = [10, 16];
+
+/** Gradient boosted trees on {@linkcode summaryFeatures}, for classes and numbers. */
+export const boostedTrees: FittedModelKind = {
+  takes: [],
+  isCandidate: true,
+  defaults: { epochs: 1 },
+  rejects: ["epochs", "learningRate", "patience", "positiveWeight", "intensity", "search"],
+  network: treeNetwork,
+};
+
+function treeNetwork(
+  { record, settings }: SeriesNetworkOptions,
+  outputs: number,
+): Omit<SeriesNetwork, "members" | "memberOutputs"> {
+  const { channels, split, targets: numbers } = record;
+  const { sizes, choices, learningRate, leafRows } = settingsFor(split.train.length);
+  // Two classes have one output.
+  const fitted = numbers || outputs > 2 ? outputs : 1;
+  const parameters = {
+    start: parameterOf(() => zeros([fitted])),
+    nodes: parameterOf(() => zeros([fitted, sizes.trees, nodeCount(sizes), nodeNumbers])),
+  };
+  const { length: count } = summaryNames(channels);
+  let trees: BoostedTrees | undefined;
+  /** Features of series that were read before. Reports and evaluations read the same series several times. */
+  const known = new WeakMap<Series, Float64Array>();
+  const featuresOf = (series: Series): Float64Array => {
+    const before = known.get(series);
+    if (before) return before;
+    // The thresholds between features are stored in float32.
+    const features = summaryFeatures(series, channels).map(finiteFloat32);
+    known.set(series, features);
+    return features;
+  };
+  const columnsOf = (series: readonly Series[]) => {
+    const rows = series.map(featuresOf);
+    return Array.from({ length: count }, (_, feature) => Float64Array.from(rows, (row) => row[feature]));
+  };
+  /** Logits of two classes add up to 0. */
+  const outputsOf = (found: Float64Array) =>
+    fitted === outputs
+      ? found
+      : Float64Array.from({ length: 2 * found.length }, (_, i) => (i % 2 - 0.5) * found[i >> 1]);
+  const read = (series: readonly Series[]) => outputsOf(predictTrees(trees!, columnsOf(series)));
+  return {
+    parameters,
+    regularised: parameters,
+    // The inputs are the outputs of the trees, so each batch is converted when it is needed, after the fit.
+    bytesOf: () => Infinity,
+    inputs: (series) => ({
+      coeffs: tensor(Float32Array.from(read(series)), { shape: [series.length, outputs] }),
+      lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
+    }),
+    outputs: ({ coeffs }) => coeffs,
+    lengthOf: () => 1,
+    read(series) {
+      const found = Float32Array.from(read(series));
+      return Promise.resolve(series.map((_, i) => found.slice(i * outputs, (i + 1) * outputs)));
+    },
+    async fit(series, targets) {
+      const columns = columnsOf(series);
+      const labels = Float64Array.from(series, ({ label }) => label);
+      const problems = numbers
+        ? Array.from({ length: outputs }, (_, k) => ({
+          values: targets.filter((_, i) => i % outputs === k),
+          options: { loss: "squared" } as const,
+        }))
+        : [{
+          values: labels,
+          options: {
+            ...{ loss: "classes", classes: outputs } as const,
+            weights: settings.balance ? balancedWeights(labels, outputs) : undefined,
+          },
+        }];
+      const fits: ChosenTrees[] = [];
+      for (const { values, options } of problems) {
+        const folds = foldsOf(series, settings.seed);
+        fits.push(
+          await chooseTrees({ columns, targets: values, folds }, {
+            ...{ learningRate, leafRows, rowShare, seed: settings.seed, ...options },
+            columnShare: Math.min(1, Math.max(columnShare, leastFeatures / count)),
+            bins: Math.min(maxBins, Math.max(leastBins, Math.round(series.length / rowsPerBin))),
+          }, choices),
+        );
+      }
+      const packed = packTrees(fits.map(({ trees }) => trees), sizes);
+      trees = unpackTrees(packed, sizes);
+      tidy(() => {
+        parameters.start.assign(tensor(packed.start));
+        parameters.nodes.assign(tensor(packed.nodes, { shape: parameters.nodes.shape }));
+      });
+      return outputsOf(fits[0].leftOut);
+    },
+    async onLoad() {
+      const [start, nodes] = await Promise.all([parameters.start.data(), parameters.nodes.data()]);
+      trees = unpackTrees({ start, nodes } as PackedTrees, sizes);
+    },
+  };
+}
+
+/** Fold of each series. The series of a group share a fold. */
+function foldsOf(series: readonly Series[], seed: number): Int32Array {
+  const groups = Map.groupBy(series.keys(), (i) => series[i].group ?? series[i].name);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, series[members[0]].label),
+    members,
+  }));
+  const found = new Int32Array(series.length);
+  const count = Math.min(folds, items.length);
+  for (let fold = 0; count > 1 && fold < count; fold++) {
+    const { test } = foldSplit(items, key(seed), count, fold);
+    for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
+  }
+  return found;
+}
+
+/** Weights that give each class the same total weight. */
+function balancedWeights(labels: Float64Array, classes: number): Float64Array {
+  const counts = new Float64Array(classes);
+  for (const label of labels) counts[label]++;
+  return labels.map((label) => labels.length / (classes * counts[label]));
+}

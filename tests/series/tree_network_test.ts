@@ -1,0 +1,129 @@
+/** The model boosted-trees of own-series: fitted, stopped, resumed, evaluated and predicted. */
+import assert from "node:assert/strict";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
+import { measureNew } from "../../src/series/models/trained_model.ts";
+import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
+import { configOf } from "../../src/train/run/config.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
+import { execute } from "../../src/train/mod.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
+import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+/** Writes a table with the columns `series`, `time` and others. */
+async function write(path: string, columns: string, rows: readonly (readonly unknown[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `series,time,${columns}\n${rows.map((row) => row.join()).join("\n")}\n`);
+  return path;
+}
+
+function settingsFor(data: string, chosen: object = {}) {
+  return configOf(ownSeries, { device: "cpu", data, model: "boosted-trees", ...chosen });
+}
+
+async function opened(path: string) {
+  const folder = runFolder(path);
+  return await openTrained(await readRunConfig(folder), folder);
+}
+
+/**
+ * Visits at uneven times with missing values. The class depends on the last value of `x`, and on its limit: the static
+ * column `age`. The number is the last value.
+ */
+function visits(count: number, first = 0): unknown[][] {
+  return Array.from({ length: count }, (_, s) => {
+    const id = first + s;
+    const length = 3 + id % 4;
+    const age = 40 + id * 7 % 30;
+    const last = id * 37 % 100 / 10;
+    return Array.from({ length }, (_, t) => {
+      const x = t === length - 1 ? last : (id * 13 + t * 29) % 100 / 10;
+      const label = last > (age > 55 ? 7 : 3) ? "high" : "low";
+      return [`v${id}`, t + id % 3 / 5, x, t % 2 ? (id + t) % 5 : "", age, label, last];
+    });
+  }).flat();
+}
+
+const columns = "x,y,age,label,value";
+
+Deno.test(
+  "classes are learned, with equal results after a stop, a resumption and a move",
+  withFolder(async (folder) => {
+    const data = await write(`${folder}/visits.csv`, columns, visits(100));
+    const fresh = await write(`${folder}/fresh.csv`, columns, visits(60, 100));
+    const config = settingsFor(data, { table: { static: ["age"], ignore: ["value"] } });
+    const whole = await startRun(config, `${folder}/whole`);
+    const { summary } = await execute(whole);
+    const first = await opened(whole.folder.path);
+    const { measures } = await measureNew(first, fresh);
+    assert.ok(measures.accuracy > 0.85, `${measures.accuracy}`);
+
+    const stopped = await startRun(config, `${folder}/stopped`);
+    assert.equal((await execute(stopped, { signal: AbortSignal.abort() })).interrupted, true);
+    const resumed = await execute(await resumeRun(config, stopped.folder));
+    assert.deepEqual(resumed.summary!.test, summary!.test);
+    const tensorsOf = async (file: string) => (await readCheckedSafetensors(file)).tensors;
+    assert.deepEqual(await tensorsOf(stopped.folder.best), await tensorsOf(whole.folder.best));
+
+    await Deno.rename(stopped.folder.path, `${folder}/moved`);
+    const other = await opened(`${folder}/moved`);
+    assert.deepEqual((await measureNew(other, fresh)).measures, measures);
+    const set = await other.model.series!(fresh);
+    const predictions = await other.model.predict!(set) as ClassPrediction[];
+    assert.deepEqual(await first.model.predict!(set), predictions);
+    const alone = await Promise.all(set.series.map((one) => other.model.predict!({ ...set, series: [one] })));
+    assert.deepEqual(alone.flat(), predictions);
+    assert.equal(other.model.stream, undefined);
+  }),
+);
+
+Deno.test(
+  "several numbers are learned",
+  withFolder(async (folder) => {
+    const rows = visits(120).map((row) => [...row.slice(0, 5), row[6], 100 * Number(row[4])]);
+    const data = await write(`${folder}/visits.csv`, "x,y,age,value,weight", rows);
+    const run = await startRun(
+      settingsFor(data, { task: "regress", table: { target: ["value", "weight"], static: ["age"] } }),
+      `${folder}/runs`,
+    );
+    const { summary } = await execute(run);
+    assert.ok(summary!.test["value r2"] > 0.8, JSON.stringify(summary!.test));
+    assert.ok(summary!.test["weight r2"] > 0.9, JSON.stringify(summary!.test));
+    const { model } = await opened(run.folder.path);
+    const predictions = await model.predict!(await model.series!(data)) as NumberPrediction[];
+    assert.equal(predictions.length, 120);
+    // Trees do not extrapolate.
+    for (const { numbers } of predictions) {
+      assert.ok(numbers.value > -1 && numbers.value < 11, `${numbers.value}`);
+    }
+  }),
+);
+
+Deno.test(
+  "a rare class is predicted more often if classes have equal weights",
+  withFolder(async (folder) => {
+    const rows = Array.from(
+      { length: 120 },
+      (_, i) => [`s${i}`, 0, i * 17 % 30, i * 17 % 30 > 20 && i % 3 === 0 ? "rare" : "common"],
+    );
+    const data = await write(`${folder}/points.csv`, "x,label", rows);
+    const rareOf = async (balance: boolean) => {
+      const run = await startRun(settingsFor(data, { balance }), `${folder}/runs`);
+      await execute(run);
+      const { model } = await opened(run.folder.path);
+      const predictions = await model.predict!(await model.series!(data)) as ClassPrediction[];
+      return predictions.filter(({ label }) => label === "rare").length;
+    };
+    const [weighted, plain] = [await rareOf(true), await rareOf(false)];
+    assert.ok(weighted > plain, `${weighted} and ${plain}`);
+  }),
+);
+
+Deno.test("options of optimiser steps are rejected, and forecasts do not have the model", () => {
+  const model = "boosted-trees";
+  const wrong = { epochs: 3, learningRate: 0.1, patience: 2, intensity: true, hidden: 8, online: true };
+  for (const [name, value] of Object.entries(wrong)) {
+    assert.throws(() => settingsOf(ownSeries, { model, [name]: value }), new RegExp(`cannot use ${name}`));
+  }
+  assert.throws(() => settingsOf(ownSeries, { model, task: "forecast" }), /unknown model "boosted-trees"/);
+});
