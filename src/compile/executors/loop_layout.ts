@@ -1,4 +1,4 @@
-/** Figures of a loop on a GPU, which `explain` prints and estimates times from. */
+/** The layout of a loop on a GPU and its work, which `explain` prints and estimates times from. */
 
 /** The slowest memory of some reads. */
 export type ReadFrom = "workgroup memory" | "weights" | "rows" | "spilled";
@@ -19,10 +19,12 @@ export interface ChainWork {
   readonly readsAhead: number;
   /** Instructions of the busiest invocation. */
   readonly instructions: number;
+  /** The slowest memory that an iteration reads. */
   readonly readsFrom: ReadFrom;
-  /** Elements of the busiest invocation, and what each reads after its iterations. */
+  /** Tiles that the busiest invocation computes one after the other. */
   readonly rounds: number;
-  readonly thenReadsFrom: ReadFrom | undefined;
+  /** The slowest memory that a tile reads after its iterations. */
+  readonly epilogueReadsFrom: ReadFrom | undefined;
   /** Bytes of weights that the invocations of a sample read. */
   readonly weightBytes: number;
   /** Bytes of spilled values that the invocations of a sample read and write. */
@@ -31,18 +33,21 @@ export interface ChainWork {
 
 /** Layout of a fused loop on a GPU. */
 export interface LoopLayout {
-  /** Samples per workgroup, and invocations per sample. */
+  /** Samples per workgroup. */
   readonly samples: number;
+  /** Invocations per sample. */
   readonly lanes: number;
   /** Workgroups of the largest dispatch. */
   readonly workgroups: number;
   /** Maximum steps of a dispatch. */
   readonly steps: number;
-  /** Bytes per workgroup. */
+  /** Bytes of workgroup memory. */
   readonly workgroupMemory: number;
+  /** Bytes of the values of a workgroup that are in storage, because workgroup memory is full. */
   readonly spilled: number;
-  /** Function calls in a step, and barriers between them. */
+  /** Function calls in a step. */
   readonly calls: number;
+  /** Barriers between the calls of a step. */
   readonly barriers: number;
   /** Scalar operations of a sample and step. */
   readonly operations: number;
@@ -50,8 +55,9 @@ export interface LoopLayout {
   readonly lanesBusy: number;
   /** Samples that share one read of a weight. */
   readonly samplesPerRead: number;
-  /** Bytes of all weights, and bytes of weights that a workgroup reads in a step: several kernels may read a weight. */
+  /** Bytes of all weights. */
   readonly weights: number;
+  /** Bytes of weights that a workgroup reads in a step: several kernels may read a weight. */
   readonly weightBytes: number;
   /** Bytes of spilled values that a sample reads and writes in a step. */
   readonly spilledBytes: number;

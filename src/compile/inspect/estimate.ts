@@ -81,8 +81,10 @@ export function estimateLoop(
       times: iterations,
       cycles: latencies[readsFrom] / readsAhead + latency.arithmetic,
     })),
-    ...work.flatMap(({ name, rounds, thenReadsFrom }) =>
-      thenReadsFrom ? [{ name: `after ${name}`, times: rounds, cycles: latencies[thenReadsFrom] }] : []
+    ...work.flatMap(({ name, rounds, epilogueReadsFrom }) =>
+      epilogueReadsFrom
+        ? [{ name: `after ${name}`, times: rounds, cycles: latencies[epilogueReadsFrom] }]
+        : []
     ),
   ];
   const cycles = {

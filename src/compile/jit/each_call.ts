@@ -28,7 +28,8 @@ import { Uncompilable } from "../trace/uncompilable.ts";
 type Compute = (inputs: readonly Tensor[]) => readonly Tensor[];
 
 /**
- * Computes a function of tensors, in each call of a compiled function again.
+ * Computes a function of tensors. Inside `jit`, a device whose values can be read computes it again in each call; other devices
+ * compute it once, in the first call.
  *
  * @param f Closes over no other tensor. It returns tensors whose shapes do not depend on values.
  * @throws {Uncompilable} Inside the body of a compiled loop.
@@ -91,7 +92,10 @@ function onHost(device: KernelDevice, command: () => void): void {
   withoutDeferring(() => device.runOnHost(() => outsideCapture(() => withoutAnyRecording(command))));
 }
 
-/** The same memory, which commands of the capture write before each replay. */
+/**
+ * A tensor in the memory of `x`, which commands of the capture write before each replay. Its buffer has no lifetime: `x` releases
+ * the memory.
+ */
 function pinned(device: KernelDevice, x: Tensor): Tensor {
   const view = withoutDeferring(() => materialize(device, x.view));
   if (!hasBuffer(view)) return new Tensor(view);

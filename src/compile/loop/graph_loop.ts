@@ -146,12 +146,12 @@ function sumsFrom(
   const values = new Map<Sum | Node, Tensor>();
   const order = postOrder<Sum | Node>(
     sums,
-    (sum) => sum && "from" in sum && sum.from === "after" ? sum.inputs : [],
+    (sum) => sum && "from" in sum && sum.from === "after the loop" ? sum.inputs : [],
   );
   for (const sum of order) {
     if (!sum) continue;
     if (!("from" in sum)) values.set(sum, tensorOf(sum));
-    else if (sum.from === "after") {
+    else if (sum.from === "after the loop") {
       const { node: { primitive, params }, inputs } = sum;
       values.set(sum, apply(primitive, inputs.map((input) => values.get(input)!), params));
     } else {

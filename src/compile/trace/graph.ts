@@ -1,4 +1,4 @@
-/** The body of a loop as a graph of primitives. */
+/** A function of tensors, such as the body of a loop, as a graph of primitives. */
 import { postOrder } from "../../device/scalar/post_order.ts";
 import { sameShape } from "../../device/shape.ts";
 import { numberText } from "../../device/scalar/structure_text.ts";
@@ -58,7 +58,7 @@ export interface LoopNodes {
   readonly sums: readonly Node[];
 }
 
-const whyNoValues = "a tensor has no values while the body of a loop is traced, so the body cannot read them";
+const whyNoValues = "a tensor has no values while a function is traced, so the function cannot read them";
 
 /** A tensor that a traced function closes over, and its node. */
 export interface ClosedOver {

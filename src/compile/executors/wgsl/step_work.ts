@@ -43,7 +43,7 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
     instructions: rounds * (inner * (perTerm + loopInstructions / readsAhead) + width * samples * perElement),
     readsFrom: head.kind === "load" ? "rows" : slowestOf(ofHead, layout) ?? "workgroup memory",
     rounds,
-    thenReadsFrom: slowestOf(others.flat(), layout),
+    epilogueReadsFrom: slowestOf(others.flat(), layout),
     weightBytes: weights.reduce(
       (sum, matrix) => sum + sizeOfMatrix(matrix) * bytesPerElement(matrix.dtype),
       0,

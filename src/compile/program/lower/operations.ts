@@ -24,7 +24,7 @@ import type { Value } from "./values.ts";
 export function lowerOperation(builder: Builder, node: OperationNode): Value {
   const { primitive, inputs } = node;
   const values = inputs.map((input) => builder.value(input));
-  if (values.some((value) => value.kind === "sum over steps" || value.kind === "sum over samples")) {
+  if (values.some((value) => value.kind === "loop sum" || value.kind === "sum over samples")) {
     return operationOfSums(builder, node, values);
   }
   const { name, lower } = primitive;
@@ -229,7 +229,7 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
       );
       builder.kernels.push({ kind: "accumulate", operands: [of, by], gradient });
       return {
-        kind: "sum over steps",
+        kind: "loop sum",
         sum: { from: "weight gradient", position: gradient, shape: node.shape },
       };
     }

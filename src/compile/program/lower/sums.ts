@@ -13,27 +13,27 @@ export function operationOfSums(builder: Builder, node: OperationNode, values: r
   const isAdd = node.primitive.name === "add";
   if (node.primitive.lower === "reshape") {
     if (first.kind === "sum over samples") return { ...first, shape: node.shape };
-    const { sum } = first as Value & { kind: "sum over steps" };
-    if (sum.from !== "after") return { kind: "sum over steps", sum: { ...sum, shape: node.shape } };
+    const { sum } = first as Value & { kind: "loop sum" };
+    if (sum.from !== "after the loop") return { kind: "loop sum", sum: { ...sum, shape: node.shape } };
   }
   if (
-    node.primitive.lower === "permute" && first.kind === "sum over steps" &&
-    exchangeFactors(builder, node, first.sum)
+    node.primitive.lower === "permute" && first.kind === "loop sum" &&
+    tryTransposeGradient(builder, node, first.sum)
   ) {
-    return { kind: "sum over steps", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };
+    return { kind: "loop sum", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };
   }
   if (isAdd && first.kind === "sum over samples" && second.kind === "sum over samples") {
     const [a, b] = [first, second].map(({ operand }) => flat(builder, operand));
     return { ...first, operand: add(builder, a, b, builder.newOperand(a.shape, a.dtype)) };
   }
   if (
-    isAdd && first.kind === "sum over steps" && second.kind === "sum over steps" &&
-    merge(builder, node, first.sum, second.sum)
+    isAdd && first.kind === "loop sum" && second.kind === "loop sum" &&
+    tryMergeGradients(builder, node, first.sum, second.sum)
   ) {
     return first;
   }
   const inputs = values.map((value, i) => {
-    if (value.kind === "sum over steps") return value.sum;
+    if (value.kind === "loop sum") return value.sum;
     if (value.kind === "sum over samples") {
       return addSum(builder, value.operand, "steps and samples", value.shape);
     }
@@ -41,11 +41,11 @@ export function operationOfSums(builder: Builder, node: OperationNode, values: r
     if (kind === "constant" || kind === "literal") return node.inputs[i];
     throw new Uncompilable("a gradient summed over the samples is combined with a value of a single step");
   });
-  return { kind: "sum over steps", sum: { from: "after", node, inputs } };
+  return { kind: "loop sum", sum: { from: "after the loop", node, inputs } };
 }
 
 /** Adds two weight gradients in the same memory, if nothing else reads them. */
-function merge(
+function tryMergeGradients(
   builder: Builder,
   { inputs }: OperationNode,
   first: NonNullable<Sum>,
@@ -72,7 +72,7 @@ function merge(
 }
 
 /** Transposes a weight gradient by exchanging the factors of its products, if nothing else reads it. */
-function exchangeFactors(
+function tryTransposeGradient(
   builder: Builder,
   { inputs: [input], params }: OperationNode,
   sum: NonNullable<Sum>,
@@ -93,10 +93,10 @@ function exchangeFactors(
   return true;
 }
 
-/** Where a sum of the loop is among the results. */
+/** The result of the program that holds the sum of a node over the steps. */
 export function sumOf(builder: Builder, node: Node): Sum {
   const value = builder.value(node);
-  if (value.kind === "sum over steps") return value.sum;
+  if (value.kind === "loop sum") return value.sum;
   if (value.kind === "sum over samples") {
     return addSum(builder, value.operand, "steps and samples", value.shape);
   }

@@ -21,7 +21,11 @@ export interface Lowered {
 export type Sum =
   | { readonly from: "sum"; readonly position: number; readonly shape: Shape }
   | { readonly from: "weight gradient"; readonly position: number; readonly shape: Shape }
-  | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
+  | {
+    readonly from: "after the loop";
+    readonly node: OperationNode;
+    readonly inputs: readonly (Sum | Node)[];
+  }
   | undefined;
 
 /** A node's value while its loop is lowered. */
@@ -41,5 +45,5 @@ export type Value =
   | { readonly kind: "transposed"; readonly of: Operand }
   /** The sum of an operand over the samples; `shape` is the shape of the sum. */
   | { readonly kind: "sum over samples"; readonly operand: Operand; readonly shape: Shape }
-  /** A sum over samples and steps. */
-  | { readonly kind: "sum over steps"; readonly sum: NonNullable<Sum> };
+  /** A sum over the steps and, for gradients, over the samples. */
+  | { readonly kind: "loop sum"; readonly sum: NonNullable<Sum> };

@@ -13,7 +13,7 @@ export interface SplitProgram {
 
 const splits = new WeakMap<Program, SplitProgram>();
 
-/** Splits the samples of a program along the first axis of its state. */
+/** Splits the samples of a program along the first axis of its first state that is longer than 1. */
 export function splitSamples(program: Program): SplitProgram {
   let split = splits.get(program);
   if (!split) splits.set(program, split = splitProgram(program));
