@@ -121,8 +121,6 @@ export interface TableCase {
   readonly test: SeriesSet;
 }
 
-const randomConvolutionsName = "random-convolutions";
-
 /** Names of the models of a task. */
 export function modelsOf(task: TaskKind): string[] {
   return Object.keys(task === "forecast" ? forecastKinds(seriesModels) : wholeSeriesKinds(seriesModels));
@@ -264,8 +262,8 @@ function varies(kind: string): boolean {
 
 /** Whether a model is fitted in closed form. */
 function isClosed(task: TaskKind, model: string): boolean {
-  return model === randomConvolutionsName ||
-    task === "forecast" && !!forecastKinds(seriesModels)[model].rejects?.includes("epochs");
+  const kinds = task === "forecast" ? forecastKinds(seriesModels) : wholeSeriesKinds(seriesModels);
+  return !!kinds[model].rejects?.includes("epochs");
 }
 
 /** Predicted numbers, each with the training targets. */
