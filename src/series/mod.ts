@@ -82,14 +82,14 @@ export { ownSeries, type OwnSeriesOptions, ownSeriesWith } from "./run/own_serie
 export { seriesModels } from "./models/series_models.ts";
 export type {
   FitData,
-  HistoryModel,
+  HostForecast,
+  HostModel,
   WindowInputs,
   WindowModel,
   WindowModelKind,
   WindowModelSizes,
 } from "./models/forecaster.ts";
 export type { ForecastWindow } from "./read/forecast_windows.ts";
-export type { HistoryForecast } from "./models/local/smoothed_forecast.ts";
 export { csvOf } from "./read/csv.ts";
 export * from "./targets/prediction_table.ts";
 export {

@@ -1,6 +1,6 @@
 /** Fits the linear forecaster by ridge regression. */
 import type { DataRecord } from "../record/data_record.ts";
-import { type ForecastWindow, gridValue } from "../read/forecast_windows.ts";
+import { followingSteps, type ForecastWindow } from "../read/forecast_windows.ts";
 import {
   addRows,
   type Coefficients,
@@ -103,7 +103,7 @@ function naiveStep(h: number, { context, season }: Pick<LinearSizes, "context" |
 }
 
 /** Standard deviation of all values in the pasts of each series, by channel. */
-function standardDeviationsOf(
+export function standardDeviationsOf(
   windows: readonly ForecastWindow[],
   statistics: LinearSizes["statistics"],
 ): (series: string, channel: number) => number {
@@ -154,33 +154,4 @@ function rowsOf(
       at: channel * futureCovariates,
     }];
   });
-}
-
-/**
- * Values at the steps 1, 2, ... after the forecast origin, interpolated between observations. The last value is
- * repeated for less than one step and a half. NaN later.
- */
-function followingSteps(
-  window: ForecastWindow,
-  channel: number,
-  channels: DataRecord["channels"],
-  horizon: number,
-): Float64Array {
-  const { at, targets, grid } = window;
-  const width = channels.length;
-  const steps = new Float64Array(horizon).fill(NaN);
-  let [time, value] = [0, gridValue(window, grid.length / width - 1, channel, channels)];
-  let step = 1;
-  for (let row = 0; row < at.length; row++) {
-    const next = targets[row * width + channel];
-    if (Number.isNaN(next)) continue;
-    for (; step <= horizon && step <= at[row] + 1e-3; step++) {
-      steps[step - 1] = at[row] > time
-        ? value + (next - value) * Math.min(1, (step - time) / (at[row] - time))
-        : next;
-    }
-    [time, value] = [at[row], next];
-  }
-  for (; step <= horizon && step < time + 1.5; step++) steps[step - 1] = value;
-  return steps;
 }

@@ -8,7 +8,6 @@ import type { SeriesModelKind } from "./whole_series.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import type { ForecastWindow } from "../read/forecast_windows.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
-import type { HistoryForecast } from "./local/smoothed_forecast.ts";
 
 /** Past of some series, and values known ahead of time. */
 export type WindowInputs = {
@@ -41,20 +40,30 @@ export interface FitData {
   readonly tuning: readonly ForecastWindow[];
 }
 
-/** A model that forecasts whole histories on the host, in the units of the data. */
-export interface HistoryModel {
+/** Forecast of the steps 1, 2, ... of a channel, in the units of the data. */
+export interface HostForecast {
+  /** Expected value of each step. */
+  readonly steps: Float64Array;
+  /** Standard deviation of the error of each step, if the model computes it. */
+  readonly standardDeviations?: Float64Array;
+}
+
+/** A model that forecasts on the host, in the units of the data. */
+export interface HostModel {
+  /** Whether the model reads the grid of a window, or the whole history up to the present. */
+  readonly reads: "windows" | "histories";
   /** Reads the parameters from the device. Needed after they were loaded from a file. */
   load(): Promise<void>;
   /** Forecasts each channel after the past of a window. */
-  forecast(window: ForecastWindow): readonly HistoryForecast[];
+  forecast(window: ForecastWindow): readonly HostForecast[];
 }
 
 /** Maps the past to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
 export type WindowModel = Layer<[inputs: WindowInputs, key?: Key]> & {
   /** Computes the parameters in closed form, in place. Without it the model is trained with gradients. */
   readonly fit?: (data: FitData) => Promise<void>;
-  /** Set if the model reads histories on the host. It needs `WindowInputs.steps`. */
-  readonly history?: HistoryModel;
+  /** Set if the model forecasts on the host. It needs `WindowInputs.steps`. */
+  readonly host?: HostModel;
 };
 
 /** Sizes of a forecasting model. */
@@ -65,6 +74,8 @@ export interface WindowModelSizes extends Pick<ParameterOptions, "key"> {
   statistics: DataRecord["channels"];
   /** Positions of the channels to forecast. */
   targetChannels: readonly number[];
+  /** Kind and calendar of the times. */
+  time: DataRecord["time"];
   /** Time step. */
   gap: number;
   /** Length of a season in steps; 1 for no season. */

@@ -5,6 +5,7 @@ import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
 import { randomConvolutions } from "./ridge_network.ts";
 import { boostedTrees } from "./tree_network.ts";
+import { treeForecaster } from "./trees/tree_forecaster.ts";
 import {
   autoregression,
   besideLinear,
@@ -43,7 +44,7 @@ export const seriesModels: readonly Model[] = [
   { name: "autoregression", forecasts: autoregression },
   { name: "linear", forecasts: linear },
   { name: "random-convolutions", wholeSeries: randomConvolutions },
-  { name: "boosted-trees", wholeSeries: boostedTrees },
+  { name: "boosted-trees", wholeSeries: boostedTrees, forecasts: treeForecaster },
   ...ofWholeSeries,
   ...ofSteps,
 ];

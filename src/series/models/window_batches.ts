@@ -3,9 +3,9 @@ import { largest } from "../../device/min_max.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { type ForecastWindow, targetChannelsOf } from "../read/forecast_windows.ts";
+import { type ForecastWindow, futureRows, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { SeriesNetwork } from "./series_network.ts";
-import type { HistoryModel, WindowInputs } from "./forecaster.ts";
+import type { HostModel, WindowInputs } from "./forecaster.ts";
 
 /** Windows in the form that the model reads. */
 export type WindowBatch = WindowInputs & {
@@ -76,14 +76,13 @@ export function futureValues(
 ): Float64Array {
   const futureCovariates = futureCovariatesOf(channels);
   const known = new Float64Array(horizon * futureCovariates.length);
-  for (let step = 0, row = -1; step < horizon; step++) {
-    while (row + 1 < at.length && at[row + 1] <= step + 1 + 1e-3) row++;
+  futureRows({ at }, horizon).forEach((row, step) => {
     futureCovariates.forEach((channel, k) => {
       const { mean, standardDeviation } = channels[channel];
       const value = row < 0 ? NaN : (targets[row * channels.length + channel] - mean) / standardDeviation;
       known[step * futureCovariates.length + k] = Number.isNaN(value) ? 0 : value;
     });
-  }
+  });
   return known;
 }
 
@@ -91,7 +90,7 @@ export function futureValues(
 export function windowBatches(
   { channels, windows }: Pick<DataRecord, "channels" | "windows">,
   network: Pick<SeriesNetwork, "inputs"> | undefined,
-  history: HistoryModel | undefined,
+  host: HostModel | undefined,
 ): (windows: readonly ForecastWindow[]) => WindowBatch {
   const { context, horizon } = windows!;
   const width = channels.length;
@@ -101,7 +100,7 @@ export function windowBatches(
     const steps = new Float32Array(given.length * horizon * width);
     given.forEach((window, i) => {
       const scales = scalesOf(window.grid, channels);
-      history!.forecast(window).forEach((channelForecast, channel) => {
+      host!.forecast(window).forEach((channelForecast, channel) => {
         const { mean, standardDeviation } = scales[channel];
         channelForecast.steps.forEach((value, step) => {
           steps[(i * horizon + step) * width + channel] = (value - mean) / standardDeviation;
@@ -160,7 +159,7 @@ export function windowBatches(
       level: tensor(level, { shape: [count, 1, width] }),
       scale: tensor(scale, { shape: [count, 1, width] }),
       targets: tensor(targets, { shape: [count, length, width] }),
-      ...(history ? { steps: stepsOf(given) } : {}),
+      ...(host ? { steps: stepsOf(given) } : {}),
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
     };
   };

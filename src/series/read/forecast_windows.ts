@@ -145,6 +145,44 @@ export function gridValue(
   return Number.isNaN(value) ? channels[channel].mean : value;
 }
 
+/** Last row of the following observations at or before each of the steps 1, 2, ...; -1 without a row. */
+export function futureRows({ at }: Pick<ForecastWindow, "at">, horizon: number): Int32Array {
+  let row = -1;
+  return Int32Array.from({ length: horizon }, (_, step) => {
+    while (row + 1 < at.length && at[row + 1] <= step + 1 + 1e-3) row++;
+    return row;
+  });
+}
+
+/**
+ * Values at the steps 1, 2, ... after the forecast origin, interpolated between observations. The last value is
+ * repeated for less than one step and a half. NaN later.
+ */
+export function followingSteps(
+  window: ForecastWindow,
+  channel: number,
+  channels: DataRecord["channels"],
+  horizon: number,
+): Float64Array {
+  const { at, targets, grid } = window;
+  const width = channels.length;
+  const steps = new Float64Array(horizon).fill(NaN);
+  let [time, value] = [0, gridValue(window, grid.length / width - 1, channel, channels)];
+  let step = 1;
+  for (let row = 0; row < at.length; row++) {
+    const next = targets[row * width + channel];
+    if (Number.isNaN(next)) continue;
+    for (; step <= horizon && step <= at[row] + 1e-3; step++) {
+      steps[step - 1] = at[row] > time
+        ? value + (next - value) * Math.min(1, (step - time) / (at[row] - time))
+        : next;
+    }
+    [time, value] = [at[row], next];
+  }
+  for (; step <= horizon && step < time + 1.5; step++) steps[step - 1] = value;
+  return steps;
+}
+
 /** Shortens the past of a window to a number of steps. */
 export function withShorterPast(
   window: ForecastWindow,

@@ -63,7 +63,7 @@ function calendarSeason(data: Pick<SeasonData, "gap" | "times" | "calendar">): n
 }
 
 /** Steps of a week, or undefined if a week is not a whole number of steps. */
-function weekOf(
+export function weekOf(
   { gap, times, calendar }: Pick<SeasonData, "gap" | "times" | "calendar">,
 ): number | undefined {
   const steps = times === "date" ? openSeconds(calendar ?? {}) / gap : NaN;

@@ -150,6 +150,11 @@ export function instantOfTime(time: number, { kind, calendar }: RecordedTime): n
   return kind === "date" && calendar ? instantOf(localOfOpenTime(time, calendar), calendar.zone) : time;
 }
 
+/** Local time, in seconds since 1970, of a time of a record with dates; UTC without a calendar. */
+export function localOfTime(time: number, { calendar }: RecordedTime): number {
+  return calendar ? localOfOpenTime(time, calendar) : time;
+}
+
 /** Formats a time of a record as a table has it: a number, a date in ISO 8601, or a month or day. */
 export function formatRecordedTime(time: number, recorded: RecordedTime): string {
   const { kind, calendar } = recorded;

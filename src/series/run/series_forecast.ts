@@ -152,8 +152,8 @@ async function forecastTask(
   const record = earlier ??
     { ...await recordOf({ set, time, recorded, given }, settings, kind), ...(training ? { training } : {}) };
   const forecaster = windowForecaster(settings, record, kind);
-  const { parameters, history } = forecaster.model;
-  const windows = windowsOfParts(set.series, record, history !== undefined);
+  const { parameters, host } = forecaster.model;
+  const windows = windowsOfParts(set.series, record, host?.reads === "histories");
   for (const [part, { length }] of Object.entries(windows)) {
     if (length > 0) continue;
     throw new DataError(
@@ -331,7 +331,7 @@ export function openForecast(
     const set = await read(source, table);
     const { series } = set;
     const span = { from: -Infinity, to: Infinity };
-    const most = forecaster.model.history && historyWindows.test;
+    const most = forecaster.model.host?.reads === "histories" ? historyWindows.test : undefined;
     const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
     throw new Error(

@@ -34,10 +34,11 @@ interface ClosedForm {
 
 /** Returns undefined for a forecaster that is trained with gradients. */
 export function closedFormOf(
-  { model: { fit, history }, refresh }: WindowForecaster,
+  { model: { fit, host }, refresh }: WindowForecaster,
   { record, series, windows, batches }: RunData,
 ): ClosedForm | undefined {
   if (!fit) return undefined;
+  const isHistory = host?.reads === "histories";
   const sizes = record.windows!;
   const { until } = sizes;
   const width = record.channels.length;
@@ -46,7 +47,7 @@ export function closedFormOf(
     if (fitted === to) return;
     await fit({
       series: series.map((one) => upTo(to, one, width)),
-      windows: history ? [] : windowsOf(series, width, sizes, { from: -Infinity, to }),
+      windows: isHistory ? [] : windowsOf(series, width, sizes, { from: -Infinity, to }),
       tuning: windows.train,
     });
     await refresh(batches, windows);
@@ -71,7 +72,7 @@ export function closedFormOf(
           width,
           sizes,
           { from: cut, to: until.validation },
-          history && historyWindows.test,
+          isHistory ? historyWindows.test : undefined,
         )
           .filter(({ origin }) => !(origin >= cuts[i + 1])),
       }));

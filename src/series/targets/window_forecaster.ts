@@ -95,6 +95,7 @@ export function windowForecaster(
       statistics: channels,
       targetChannels,
       gap,
+      time: record.time,
       season: sizes.season,
       fillsSeason: sizes.fillsSeason,
       names: record.split.train.map(({ name }) => name),
@@ -109,8 +110,8 @@ export function windowForecaster(
       ),
   });
 
-  const { history } = model;
-  const toBatch = windowBatches(record, network, history);
+  const { host } = model;
+  const toBatch = windowBatches(record, network, host);
 
   const deviations = channels.map(({ standardDeviation }) => standardDeviation);
   /**
@@ -119,10 +120,10 @@ export function windowForecaster(
    * window, it is the standard deviation of the training set.
    */
   const unitOf = (window: ForecastWindow, inDataUnits: readonly number[] = []): ErrorUnit => {
-    if (history) {
-      const forecast = history.forecast(window);
+    if (host?.reads === "histories") {
+      const forecast = host.forecast(window);
       return (channel, step) =>
-        Math.max(forecast[channel].standardDeviations[step - 1], leastUnit * deviations[channel]);
+        Math.max(forecast[channel].standardDeviations?.[step - 1] ?? 0, leastUnit * deviations[channel]);
     }
     const isShort = window.observed < context;
     const scales = isShort ? [] : scalesOf(window.grid, channels);
@@ -144,7 +145,7 @@ export function windowForecaster(
    * Expected values at the steps 1, 2, ... of each window, in the units of the data: `(horizon, channels)`.
    */
   const expect = async (windows: readonly ForecastWindow[]) => {
-    const expected = history ? windows.map(historyRows) : await networkRows(windows);
+    const expected = host ? windows.map(hostRows) : await networkRows(windows);
     windows.forEach(({ series }, i) => {
       if (expected[i].every(Number.isFinite)) return;
       throw new DataError(
@@ -164,8 +165,8 @@ export function windowForecaster(
       })
     );
   };
-  const historyRows = (window: ForecastWindow) => {
-    const forecasts = history!.forecast(window);
+  const hostRows = (window: ForecastWindow) => {
+    const forecasts = host!.forecast(window);
     return Float64Array.from(
       { length: horizon * width },
       (_, at) => forecasts[at % width].steps[Math.floor(at / width)],
@@ -215,7 +216,7 @@ export function windowForecaster(
     );
   };
 
-  const load = async () => await history?.load();
+  const load = async () => await host?.load();
 
   return {
     model,
@@ -271,13 +272,13 @@ export function windowForecaster(
     load,
     async refresh(batches, windows) {
       await load();
-      if (!history) return;
+      if (!host) return;
       for (const part of ["train", "validation", "test"] as const) {
         tidy(() => batches[part].steps!.assign(toBatch(windows[part]).steps!));
       }
     },
     async calibrate(folds, finish) {
-      const isHistory = history !== undefined;
+      const isHistory = host?.reads === "histories";
       return calibration = await calibrateWindows({ folds, finish, record, forecast, unitOf, isHistory });
     },
     useCalibration: (stored) => calibration = requireErrorQuantiles(stored, channels.length, horizon),

@@ -5,7 +5,7 @@ import type { ForecastWindow } from "../../read/forecast_windows.ts";
 import { historyOf, wholePast, withWholeSeason } from "../../read/histories.ts";
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "../../math/select_evenly.ts";
-import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "../forecaster.ts";
+import type { FitData, HostModel, WindowInputs, WindowModel, WindowModelSizes } from "../forecaster.ts";
 
 /** A way to forecast a history. A form is a choice of the parameters; it does not depend on the unit of values. */
 export interface HistoryMethod<Form> {
@@ -43,12 +43,12 @@ export function historyModel<Form>(
   const rowOf = new Map(names.map((name, row) => [name, row]));
   const forms = parameter(zeros([names.length + 1, channels, size]));
   /** Parameters on the host. Before they are loaded, all forecasts are 0. */
-  let host: ArrayLike<number> | undefined;
+  let stored: ArrayLike<number> | undefined;
 
   /** Form of a channel of a series; that of new series for an unknown name. */
   const formOf = (series: string, channel: number): Form => {
     const at = ((rowOf.get(series) ?? names.length) * channels + channel) * size;
-    return method.decode(Float64Array.from({ length: size }, (_, i) => host![at + i]));
+    return method.decode(Float64Array.from({ length: size }, (_, i) => stored![at + i]));
   };
 
   const historyIn = (window: Pick<ForecastWindow, "past" | "origin">, channel: number): Float64Array => {
@@ -58,17 +58,18 @@ export function historyModel<Form>(
 
   let forecasts = new WeakMap<ForecastWindow, readonly HistoryForecast[]>();
   const load = async () => {
-    host = await forms.data();
+    stored = await forms.data();
     forecasts = new WeakMap();
   };
   const forecastAll = (window: ForecastWindow): HistoryForecast[] =>
     Array.from({ length: channels }, (_, channel) => {
-      if (!host || !targetChannels.includes(channel)) {
+      if (!stored || !targetChannels.includes(channel)) {
         return { steps: new Float64Array(horizon), standardDeviations: new Float64Array(horizon) };
       }
       return method.forecast(formOf(window.series, channel), historyIn(window, channel), horizon);
     });
-  const history: HistoryModel = {
+  const host: HostModel = {
+    reads: "histories",
     load,
     forecast(window) {
       const known = forecasts.get(window) ?? forecastAll(window);
@@ -106,7 +107,7 @@ export function historyModel<Form>(
     await load();
   }
 
-  return Object.assign(layer({ forms }, ({ steps }: WindowInputs) => steps!), { fit, history });
+  return Object.assign(layer({ forms }, ({ steps }: WindowInputs) => steps!), { fit, host });
 }
 
 /** Form of the series that fits all series best. */

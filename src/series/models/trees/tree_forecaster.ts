@@ -1,0 +1,132 @@
+/** Forecasts by gradient boosted trees: the same trees for all series, channels and steps of the horizon. */
+import { layer, parameterOf } from "../../../nn/layer.ts";
+import { full, tensor, zeros } from "../../../tensor/creation.ts";
+import { tidy } from "../../../tensor/scope.ts";
+import { type BoostedTrees, fitBoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
+import {
+  finiteFloat32,
+  nodeCount,
+  nodeNumbers,
+  type PackedTrees,
+  packTrees,
+  unpackTrees,
+} from "../../math/pack_trees.ts";
+import { selectEvenly } from "../../math/select_evenly.ts";
+import { followingSteps, type ForecastWindow } from "../../read/forecast_windows.ts";
+import type {
+  FitData,
+  HostForecast,
+  HostModel,
+  WindowInputs,
+  WindowModel,
+  WindowModelKind,
+  WindowModelSizes,
+} from "../forecaster.ts";
+import { standardDeviationsOf } from "../fit_linear.ts";
+import { type ChannelPast, channelPasts, forecastFeatures, naiveValue } from "./forecast_features.ts";
+
+/** Numbers of trees, and of the leaves of a tree. */
+const sizes = { trees: 100, leaves: 31 };
+/** Maximum number of rows to fit trees to: one for each step of a channel. With more, some windows are left out. */
+const maxRows = 50_000;
+/** Minimum default number of past steps. */
+const minContext = 64;
+
+/** Boosted trees on lags, dates and known columns. */
+export const treeForecaster: WindowModelKind = {
+  takes: [],
+  rejects: ["epochs", "learningRate", "patience"],
+  defaults: { epochs: 1 },
+  isCandidate: true,
+  takesKnown: true,
+  contextOf: (season) => Math.max(minContext, 2 * season),
+  make: makeTreeForecaster,
+};
+
+/**
+ * Trees on {@linkcode forecastFeatures}. Targets are differences from the naive forecast, in standard deviations of the
+ * window. Rows have the weights of the linear forecaster: errors count in the unit of the measures, and each series
+ * counts as much as others.
+ */
+function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
+  const { channels, targetChannels, horizon, season, statistics } = windowSizes;
+  const features = forecastFeatures(windowSizes);
+  const parameters = {
+    start: parameterOf(() => zeros([1])),
+    nodes: parameterOf(() => full([sizes.trees, nodeCount(sizes), nodeNumbers], -1)),
+  };
+  /** Trees on the host. Before they are loaded, forecasts are naive. */
+  let trees: BoostedTrees | undefined;
+  let forecasts = new WeakMap<ForecastWindow, readonly HostForecast[]>();
+
+  /** Features of all steps of some pasts, in float32 as the thresholds. */
+  const columnsOf = (pasts: readonly ChannelPast[]): Float64Array[] =>
+    features.map((feature) => {
+      const column = new Float64Array(pasts.length * horizon);
+      pasts.forEach((past, i) => {
+        const steps = column.subarray(i * horizon, (i + 1) * horizon);
+        if ("ofPast" in feature) steps.fill(finiteFloat32(feature.ofPast(past)));
+        else steps.forEach((_, h) => steps[h] = finiteFloat32(feature.ofStep(past, h + 1)));
+      });
+      return column;
+    });
+
+  const host: HostModel = {
+    reads: "windows",
+    async load() {
+      const [start, nodes] = await Promise.all([parameters.start.data(), parameters.nodes.data()]);
+      trees = unpackTrees({ start, nodes } as PackedTrees, sizes);
+      forecasts = new WeakMap();
+    },
+    forecast(window) {
+      const known = forecasts.get(window);
+      if (known) return known;
+      const found = Array.from({ length: channels }, () => ({ steps: new Float64Array(horizon) }));
+      const pasts = channelPasts(window, windowSizes);
+      const outputs = trees && predictTrees(trees, columnsOf(pasts));
+      pasts.forEach((past, i) => {
+        const { channel, mean, standardDeviation } = past;
+        const { steps } = found[channel];
+        steps.forEach((_, h) => {
+          const scaled = naiveValue(past, h + 1, season) + (outputs?.[i * horizon + h] ?? 0);
+          steps[h] = mean + standardDeviation * scaled;
+        });
+      });
+      forecasts.set(window, found);
+      return found;
+    },
+  };
+
+  async function fit({ windows }: FitData): Promise<void> {
+    const most = Math.max(1, Math.floor(maxRows / (horizon * targetChannels.length)));
+    const used = selectEvenly(windows, most);
+    const unitOf = standardDeviationsOf(used, statistics);
+    const pasts = used.flatMap((window) => channelPasts(window, windowSizes));
+    const targets = new Float64Array(pasts.length * horizon);
+    const weights = new Float64Array(pasts.length * horizon);
+    pasts.forEach((past, i) => {
+      const { window, channel, mean, standardDeviation } = past;
+      const weight = (standardDeviation / unitOf(window.series, channel)) ** 2;
+      followingSteps(window, channel, statistics, horizon).forEach((value, h) => {
+        targets[i * horizon + h] = (value - mean) / standardDeviation - naiveValue(past, h + 1, season);
+        weights[i * horizon + h] = weight;
+      });
+    });
+    const known = Int32Array.from(targets.keys()).filter((row) => !Number.isNaN(targets[row]));
+    const knownOf = (column: Float64Array) => Float64Array.from(known, (row) => column[row]);
+    // Without a known target, the forecast is naive: trees learn a difference of 0 from one row without features.
+    const isEmpty = known.length === 0;
+    const fitted = await fitBoostedTrees(
+      isEmpty ? features.map(() => Float64Array.of(NaN)) : columnsOf(pasts).map(knownOf),
+      isEmpty ? Float64Array.of(0) : knownOf(targets),
+      { loss: "squared", ...sizes, ...(isEmpty ? {} : { weights: knownOf(weights) }) },
+    );
+    const packed = packTrees([fitted], sizes);
+    tidy(() => {
+      parameters.start.assign(tensor(packed.start));
+      parameters.nodes.assign(tensor(packed.nodes, { shape: parameters.nodes.shape }));
+    });
+    await host.load();
+  }
+  return Object.assign(layer(parameters, ({ steps }: WindowInputs) => steps!), { fit, host });
+}
