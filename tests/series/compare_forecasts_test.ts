@@ -113,6 +113,7 @@ testLong(
     assert.deepEqual(training!.compared!.map(({ model }) => model), [
       "seasonal-naive",
       "linear",
+      "boosted-trees",
       "neural-cde",
       "exponential-smoothing",
       "autoregression",

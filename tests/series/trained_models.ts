@@ -58,6 +58,7 @@ const models: Readonly<Record<string, Trained>> = {
   },
   forecast: { ...load, options: ["--model", "linear", "--horizon", "6h"] },
   smoothing: { ...load, options: ["--model", "exponential-smoothing", "--horizon", "6"] },
+  "forecast-trees": { ...load, options: ["--model", "boosted-trees", "--horizon", "6"] },
   network: { ...load, options: ["--model", "s4d", "--horizon", "4", "--epochs", "1", "--target", "load"] },
 };
 

@@ -382,7 +382,7 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
     );
     return without.length === 0 ? [] : [
       `"${name}" has no values after the last observation of ${listed(without.map(({ name }) => name))}: ` +
-      "forecasts use its mean there; add rows with its future values",
+      "forecasts are made without it; add rows with its future values",
     ];
   });
 }
