@@ -26,8 +26,8 @@ const sizes: FeatureSizes = {
     { ...scale, name: "known", role: "known" },
     { ...scale, name: "static", role: "static" },
   ],
-  ...{ continued: [0], gap: day, season: 2, names: ["a", "b"], context: 4, horizon: 3 },
-  time: { kind: "date", origin: "first observation of each series", scale: 1 },
+  ...{ targetChannels: [0], gap: day, season: 2, names: ["a", "b"], context: 4, horizon: 3 },
+  time: { kind: "date" },
 };
 
 /** A series of days up to 2 March 2024. The past ends on 28 February. */
@@ -63,10 +63,10 @@ Deno.test("features of trees are lags, windows, periods, dates, known columns an
   // The past has mean 2 and standard deviation 1, so its scaled values are -1, 1, 1, -1.
   assert.deepEqual(featuresOf(seriesOf(rows)), {
     "step": [1, 2, 3],
-    "value 0 steps before the present": [-1, -1, -1],
-    "value 1 steps before the present": [1, 1, 1],
-    "value 2 steps before the present": [1, 1, 1],
-    "value 3 steps before the present": [-1, -1, -1],
+    "value 0 steps before the origin": [-1, -1, -1],
+    "value 1 steps before the origin": [1, 1, 1],
+    "value 2 steps before the origin": [1, 1, 1],
+    "value 3 steps before the origin": [-1, -1, -1],
     "mean of 2 steps": [0, 0, 0],
     "standard deviation of 2 steps": [1, 1, 1],
     "mean": [2, 2, 2],
@@ -90,8 +90,8 @@ Deno.test("features before the first observation, and the place of an unknown se
   const features = featuresOf(seriesOf(rows.slice(2), "new"));
   // The grid repeats the first value: 3, 3, 3, 1 has mean 2.5 and variance 0.75.
   const first = 0.5 / Math.sqrt(0.75);
-  assert.deepEqual(features["value 1 steps before the present"], [first, first, first]);
-  assert.deepEqual(features["value 2 steps before the present"], [NaN, NaN, NaN]);
+  assert.deepEqual(features["value 1 steps before the origin"], [first, first, first]);
+  assert.deepEqual(features["value 2 steps before the origin"], [NaN, NaN, NaN]);
   assert.deepEqual(features["value 2 periods of 2 steps before"], [NaN, NaN, NaN]);
   assert.deepEqual(features.series, [NaN, NaN, NaN]);
 });
@@ -109,7 +109,7 @@ Deno.test("features do not change with later values, except those of known colum
   assert.deepEqual({ ...others, known: before.known }, before);
 });
 
-Deno.test("the naive value of trees is that of a season before, of the present, or the mean", () => {
+Deno.test("the naive value of trees is that of a season before, of the forecast origin, or the mean", () => {
   const [past] = channelPasts(windowOf(seriesOf(rows), 3), sizes);
   assert.deepEqual([1, 2, 3].map((step) => naiveValue(past, step, 2)), [1, -1, 1]);
   assert.deepEqual([1, 2, 3].map((step) => naiveValue(past, step, 1)), [-1, -1, -1]);
@@ -122,7 +122,7 @@ Deno.test("the naive value of trees is that of a season before, of the present, 
 Deno.test("trees without a row to learn from forecast the season before", async () => {
   const model = treeForecaster.make({
     ...sizes,
-    ...{ channels: 3, ahead: 1, hidden: 1, key: key(0) },
+    ...{ channels: 3, futureCovariates: 1, hidden: 1, key: key(0) },
     network: (kind, outputs) =>
       seriesNetwork({ models: { kind } } as unknown as Parameters<typeof seriesNetwork>[0], outputs),
   });

@@ -307,7 +307,7 @@ Deno.test(
     assert.doesNotMatch(await noticesOf(next), /no values after/);
     assert.match(
       await noticesOf(data),
-      /"holiday" has no values after the last observation of "?a"?: forecasts use its mean/,
+      /"holiday" has no values after the last observation of "?a"?: forecasts are made without it/,
     );
   }),
 );

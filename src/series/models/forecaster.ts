@@ -75,7 +75,7 @@ export interface WindowModelSizes extends Pick<ParameterOptions, "key"> {
   /** Positions of the channels to forecast. */
   targetChannels: readonly number[];
   /** Kind and calendar of the times. */
-  time: DataRecord["time"];
+  time: Pick<DataRecord["time"], "kind" | "calendar">;
   /** Time step. */
   gap: number;
   /** Length of a season in steps; 1 for no season. */

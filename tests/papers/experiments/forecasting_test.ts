@@ -91,7 +91,7 @@ testOnCpu("WARP forecasts user series autoregressively, with a state size for an
   const count = (horizon: number) => {
     const model = stepByStep("warp").make({
       ...{ channels: 2, futureCovariates: 0, context: 4, horizon, hidden: 4, key: key(0) },
-      ...{ statistics: [], targetChannels: [0, 1], gap: 1, season: 1, names: [] },
+      ...{ statistics: [], targetChannels: [0, 1], gap: 1, season: 1, names: [], time: { kind: "number" } },
       network: () => assert.fail("expected no model of irregular series"),
     });
     assert.deepEqual(model({ grid: normal(key(1), [5, 4, 2]) }).shape, [5, horizon, 2]);
