@@ -39,3 +39,16 @@ export function log(x: number): number {
   const power = exponent + shift;
   return power * ln2.high + (2 * ratio * (1 + sum) + power * ln2.low);
 }
+
+/** Inverse hyperbolic sine. The error is below 4e-15, relative to the result or to 1. */
+export function asinh(x: number): number {
+  const size = Math.abs(x);
+  // The square of a huge number would overflow.
+  const result = size < 2 ** 500 ? log(size + Math.sqrt(size * size + 1)) : log(size) + Math.LN2;
+  return x < 0 ? -result : result;
+}
+
+/** Hyperbolic sine. The error is below 4e-15, relative to the result or to 1. */
+export function sinh(x: number): number {
+  return (exp(x) - exp(-x)) / 2;
+}

@@ -1,5 +1,5 @@
 /** Pace of series: how long they are, and how much they change. It decides the scale of slopes. */
-import { normalise, type Series, stackSeries } from "../../data/series.ts";
+import { type Series, stackSeries } from "../../data/series.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
@@ -7,6 +7,7 @@ import { treeFlatten } from "../../tensor/tree.ts";
 import { median } from "../math/median.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import type { DataRecord, RecordedPace } from "../record/data_record.ts";
+import { scaledSeries, scaledValue } from "../record/scaled_values.ts";
 import type { ModelReading } from "./model_settings.ts";
 import { seriesForm } from "./series_reading.ts";
 import type { SeriesSettings } from "../record/settings.ts";
@@ -35,14 +36,15 @@ export function slopeScaleOf(pace: RecordedPace | undefined, drive: "values" | "
  */
 export function paceOf(series: readonly Series[], channels: DataRecord["channels"]): RecordedPace {
   const changes = series.map(({ values }) => {
-    const sums = channels.map(({ standardDeviation }, channel) => {
+    const sums = channels.map((scale, channel) => {
       let [sum, last] = [0, NaN];
       for (let i = channel; i < values.length; i += channels.length) {
         if (Number.isNaN(values[i])) continue;
-        if (!Number.isNaN(last)) sum += Math.abs(values[i] - last);
-        last = values[i];
+        const value = scale.asinh ? scaledValue(values[i], scale) : values[i];
+        if (!Number.isNaN(last)) sum += Math.abs(value - last);
+        last = value;
       }
-      return sum / standardDeviation;
+      return scale.asinh ? sum : sum / scale.standardDeviation;
     });
     return sums.reduce((total, sum) => total + sum, 0) / channels.length;
   });
@@ -67,7 +69,7 @@ async function paceOfWindows(
   const paces: RecordedPace[] = [];
   for (const one of selectEvenly(series, maxWindowed)) {
     const length = Math.max(2, one.times.length);
-    const { values, shape } = stackSeries(normalise([one], channels), channels.length, length, time.scale);
+    const { values, shape } = stackSeries([scaledSeries(one, channels)], channels.length, length, time.scale);
     const change = tidy(() => {
       const path = form.read(tensor(values, { shape }));
       return path.slice(1, 1).sub(path.slice(1, 0, -1)).abs().sum().div(shape[2]);

@@ -1,9 +1,10 @@
 /** Ridge regression on features of convolutions, as a kind of model for series. */
-import { normalise, type Series } from "../../data/series.ts";
+import type { Series } from "../../data/series.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { DataRecord } from "../record/data_record.ts";
+import { scaledSeries } from "../record/scaled_values.ts";
 import {
   biasCount,
   convolutionFeatureCount,
@@ -107,7 +108,7 @@ function ridgeNetwork(
     const before = known.get(series);
     if (before) return before;
     const { grid, thresholds, convolutions } = form!;
-    const [scaled] = normalise([series], channels);
+    const scaled = scaledSeries(series, channels);
     const features = new Float32Array(count);
     convolutions.write(resampled(scaled, grid), thresholds, features);
     writeGlobalFeatures(
@@ -125,7 +126,7 @@ function ridgeNetwork(
     formOf(
       grid,
       (convolutions) =>
-        convolutions.thresholds(train.length, (i) => resampled(normalise([train[i]], channels)[0], grid)),
+        convolutions.thresholds(train.length, (i) => resampled(scaledSeries(train[i], channels), grid)),
     );
     tidy(() => {
       parameters.grid.assign(tensor([grid.points, grid.duration]));

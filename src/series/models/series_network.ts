@@ -1,4 +1,4 @@
-import { addIntensity, normalise, type Series, type Splits, stackSeries } from "../../data/series.ts";
+import { addIntensity, type Series, type Splits, stackSeries } from "../../data/series.ts";
 import { largest } from "../../device/min_max.ts";
 import { withinMemory } from "../../device/memory/memory_limit.ts";
 import type { ParameterOptions, ParameterTree } from "../../nn/layer.ts";
@@ -13,6 +13,7 @@ import type { Prediction } from "../record/predictions.ts";
 import type { Evaluation, Samples, TaskData } from "../../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, type RecordedRange, takeColumns } from "../record/data_record.ts";
+import { scaledSeries } from "../record/scaled_values.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 import { listed } from "../../data/format.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
@@ -231,7 +232,7 @@ export function seriesNetwork(
       const most = Math.max(1, Math.floor(maxReadBytes / (length * rowBytes)));
       const origin = time.origin === "zero" ? 0 : undefined;
       const parts = chunksOf(series, most).map((some) => {
-        const scaled = normalise(some.map((one) => condense(one, channels.length, blockRows)), channels);
+        const scaled = some.map((one) => scaledSeries(condense(one, channels.length, blockRows), channels));
         const stacked = stackSeries(rowsOf(scaled), readChannels, length, time.scale, origin);
         return {
           coeffs: tidy(() => form.read(tensor(stacked.values, { shape: stacked.shape }))),

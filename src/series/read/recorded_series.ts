@@ -17,6 +17,7 @@ import {
   takeColumns,
 } from "../record/data_record.ts";
 import { DataError } from "../../device/errors.ts";
+import { skewedColumns } from "./skewed_columns.ts";
 
 /**
  * Options for reading the table of a run. With a record, options for reading this or another table in the same way.
@@ -168,6 +169,23 @@ export function recordTargets(train: readonly Series[], names: readonly string[]
   const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
   const statistics = channelStatistics(values, names.length);
   return names.map((name, i) => ({ name, ...statistics[i] }));
+}
+
+/**
+ * Describes the channels of users' own series for a record, with the inverse hyperbolic sine of each skewed channel.
+ *
+ * @param train Series of the training set.
+ */
+export function ownChannels(
+  set: SeriesSet,
+  train: readonly Series[],
+  settings: SeriesSettings,
+): DataRecord["channels"] {
+  const curves = skewedColumns(train, set.channels.length, settings.scaling);
+  return recordChannels(set, train, settings).map((channel, i) => ({
+    ...channel,
+    ...(curves[i] && channel.kind === "number" ? { asinh: curves[i] } : {}),
+  }));
 }
 
 /**

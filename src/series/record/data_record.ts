@@ -101,6 +101,14 @@ export interface RecordedChannel extends ChannelStatistics {
   readonly column?: string;
   /** When the values are known; `"observed"` by default. */
   readonly role?: ChannelKind["role"];
+  /** Inverse hyperbolic sine of a skewed channel. Without it, the values are scaled as they are. */
+  readonly asinh?: RecordedAsinh;
+}
+
+/** Inverse hyperbolic sine of skewed values: mean and standard deviation of `asinh(value / unit)` scale them. */
+export interface RecordedAsinh extends ChannelStatistics {
+  /** Unit of the values, above 0. Far above it, the inverse hyperbolic sine is a logarithm. */
+  readonly unit: number;
 }
 
 /** A numeric target, with its mean and standard deviation in the training set. */

@@ -59,6 +59,7 @@ import { neuralModels } from "../models/neural_models.ts";
 import { onGrid, recordClock } from "../read/time_grid.ts";
 import {
   inRecordedOrder,
+  ownChannels,
   recordSeries,
   recordTargets,
   recordTimes,
@@ -159,7 +160,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         const train = seriesOf(split.train).map((one) =>
           condense(onGrid(one, time.grid), set.channels.length, blockRows)
         );
-        const channels = scaledChannels(set, train, settings, problem.scaling?.(settings));
+        const channels = rules
+          ? scaledChannels(set, train, settings, problem.scaling?.(settings))
+          : ownChannels(set, train, settings);
         const targets = set.targets && settings.task === "regress"
           ? recordTargets(train, set.targets)
           : undefined;

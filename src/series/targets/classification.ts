@@ -1,5 +1,5 @@
 import type { Panel } from "../../charts/chart.ts";
-import { normalise, type Series, type Splits } from "../../data/series.ts";
+import type { Series, Splits } from "../../data/series.ts";
 import { accuracy, binaryCrossEntropy, crossEntropy, l2Penalty } from "../../nn/losses.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -7,6 +7,7 @@ import type { ParameterTree } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassPrediction, probabilitiesOf } from "../record/predictions.ts";
 import type { DataRecord } from "../record/data_record.ts";
+import { scaledSeries } from "../record/scaled_values.ts";
 import { evaluateClasses } from "./evaluate_classes.ts";
 import { argmax } from "./metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
@@ -254,7 +255,7 @@ export function classification(
       // Spread the choice evenly: the series are sorted by class.
       const shown = selectEvenly(splits.test, samplesShown);
       const predictions = await predict(shown);
-      const scaled = normalise(shown, record.channels);
+      const scaled = shown.map((one) => scaledSeries(one, record.channels));
       return [
         classExamples(scaled.map((one, i) => ({
           panel: draw(one),

@@ -6,6 +6,7 @@ import { countedSteps } from "../../charts/format.ts";
 import { formatRecordedTime } from "../record/calendar.ts";
 import { BlockMean, type BlockSums } from "../record/block_mean.ts";
 import type { DataRecord } from "../record/data_record.ts";
+import { scaledValue } from "../record/scaled_values.ts";
 import { originOf, startOf, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { CheckedSeries } from "./learned_ranges.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "../record/predictions.ts";
@@ -113,8 +114,8 @@ export function networkStreams(
       const first = before?.first ?? block.time;
       const means = block.values;
       // As for whole series, a channel has its mean until its first observation.
-      const held = channels.map(({ mean, standardDeviation }, channel) => {
-        const value = (means[channel] - mean) / standardDeviation;
+      const held = channels.map((scale, channel) => {
+        const value = scaledValue(means[channel], scale);
         return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
       });
       const row = [(block.time - (origin === "zero" ? 0 : first)) * scale, ...held];
