@@ -1,7 +1,7 @@
 /** The exponential and the logarithm of predictions. */
 import assert from "node:assert/strict";
 import { sha256 } from "../../src/files/digest.ts";
-import { asinh, exp, log, sinh } from "../../src/series/math/elementary.ts";
+import { asinh, exp, log } from "../../src/series/math/elementary.ts";
 
 /** Numbers of many magnitudes and both signs. */
 const numbers = Array.from({ length: 20_000 }, (_, i) => {
@@ -24,14 +24,11 @@ Deno.test("exp and log are those of JavaScript up to rounding", () => {
   }
 });
 
-Deno.test("asinh and sinh are those of JavaScript up to rounding", () => {
+Deno.test("asinh is that of JavaScript up to rounding", () => {
   for (const x of [...numbers, 0, 1e-300, 2 ** 499, 2 ** 501, 1e308, -1e308, Infinity, -Infinity, NaN]) {
     const [found, expected] = [asinh(x), Math.asinh(x)];
     const bound = 4e-15 * Math.max(1, Math.abs(expected));
     assert.ok(Object.is(found, expected) || Math.abs(found - expected) <= bound, `asinh(${x}) is ${found}`);
-    const [power, other] = [sinh(x), Math.sinh(x)];
-    const most = 4e-15 * Math.max(1, Math.abs(other));
-    assert.ok(Object.is(power, other) || Math.abs(power - other) <= most, `sinh(${x}) is ${power}`);
   }
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { normalise } from "../../src/data/series.ts";
 import { skewness } from "../../src/series/math/skewness.ts";
 import { skewedColumns } from "../../src/series/read/skewed_columns.ts";
-import { scaledSeries, scaledValue, unscaledValue } from "../../src/series/record/scaled_values.ts";
+import { scaledSeries, scaledValue } from "../../src/series/record/scaled_values.ts";
 
 /** Rows of one column. */
 const column = (...values: number[]) => [{ values: Float64Array.from(values) }];
@@ -25,10 +25,7 @@ Deno.test("a scaled value is (asinh(x / unit) - mean) / standard deviation", () 
   assert.ok(Math.abs(scaledValue(3, scale)) < 1e-15);
   assert.ok(Math.abs(scaledValue(0, scale) + 2 * Math.LN2) < 1e-15);
   assert.ok(Number.isNaN(scaledValue(NaN, scale)));
-  for (const value of [-1e12, -5, -1e-3, 0, 0.25, 3, 1e9]) {
-    const back = unscaledValue(scaledValue(value, scale), scale);
-    assert.ok(Math.abs(back - value) <= 1e-12 * Math.max(1, Math.abs(value)), `${value} became ${back}`);
-  }
+  assert.ok(Math.abs(scaledValue(-3, scale) + 4 * Math.LN2) < 1e-14);
 });
 
 Deno.test("without an inverse hyperbolic sine, scaling has the digits of normalise", () => {
@@ -38,7 +35,6 @@ Deno.test("without an inverse hyperbolic sine, scaling has the digits of normali
     values: Float64Array.of(0.7, 1 / 3, NaN, 12),
   };
   assert.deepEqual(scaledSeries(series, channels), normalise([series], channels)[0]);
-  assert.equal(unscaledValue(0.7, channels[0]), 0.7 * 0.3 + 0.1);
 });
 
 Deno.test("a column of values with one sign is measured in its 5 % quantile", () => {

@@ -121,7 +121,7 @@ interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOpt
 interface ChosenModel {
   readonly chosen: NonNullable<RecordedTraining["chosen"]>;
   readonly compared: readonly ComparedModel[];
-  readonly found: Pick<CrossValidation, "steps" | "temperature">;
+  readonly found: Pick<CrossValidation, "steps" | "temperature" | "share">;
 }
 
 /**
@@ -175,7 +175,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   return {
     chosen: { ...candidate.chosen, ...(settings.search === undefined ? {} : { label: candidate.label }) },
     compared,
-    found: { steps: score.steps, temperature: score.temperature },
+    found: { steps: score.steps, temperature: score.temperature, share: score.share },
   };
 }
 

@@ -4,7 +4,14 @@ import { foldSplit, type Series, type Splits } from "../../data/series.ts";
 import { trainInMemory } from "../../train/in_memory.ts";
 import { foldIn, type Key, key } from "../../tensor/random.ts";
 import { failureOf } from "./candidate_failure.ts";
-import { meanOf, meanWithError, type Score, scoreOutputs, type SeriesTask } from "../targets/score.ts";
+import {
+  meanOf,
+  meanWithError,
+  type Score,
+  scoreWithShare,
+  type SeriesTask,
+  type ShareScore,
+} from "../targets/score.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Series to learn from, and the tasks of candidates on parts of them. */
@@ -43,7 +50,7 @@ interface CrossValidationOptions {
 const optionNames = namesOf<CrossValidationOptions>()("folds steps deadline? signal? onScore?");
 
 /** Result of {@linkcode crossValidate}. */
-export interface CrossValidation extends Score {
+export interface CrossValidation extends ShareScore {
   /** Number of optimiser steps that was chosen; 0 for a model that is fitted in closed form. */
   readonly steps: number;
   /**
@@ -125,6 +132,7 @@ async function scoreLength<Settings extends SeriesSettings>(
   },
 ): Promise<CrossValidation | undefined> {
   const outputs: (ArrayLike<number> | undefined)[] = problem.series.map(() => undefined);
+  const linear = outputs.slice();
   let done = steps;
   for (const [fold, split] of splits.entries()) {
     if (signal.aborted) return undefined;
@@ -135,7 +143,11 @@ async function scoreLength<Settings extends SeriesSettings>(
       });
       if (done < steps && task.optimizer) return undefined;
       const predicted = await task.predictValidation();
-      split.validation.forEach((place, i) => outputs[place] = predicted[i]);
+      const linearly = task.predictLinear?.();
+      split.validation.forEach((place, i) => {
+        outputs[place] = predicted[i];
+        linear[place] = linearly?.[i];
+      });
     } catch (error) {
       const reason = failureOf(error);
       if (reason === undefined) throw error;
@@ -143,9 +155,10 @@ async function scoreLength<Settings extends SeriesSettings>(
     }
   }
   const places = splits.flatMap(({ validation }) => validation);
-  const score = scoreOutputs(
+  const score = scoreWithShare(
     places.map((place) => problem.series[place]),
     places.map((place) => outputs[place]!),
+    places.map((place) => linear[place]),
     { classes: problem.classes, balance: settings.balance },
   );
   return { ...score, steps: done, outputs };

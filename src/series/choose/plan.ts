@@ -60,10 +60,17 @@ export async function planTraining<Settings extends SeriesSettings>(
     },
   });
   if (!found) return undefined;
-  const { steps, temperature } = found;
+  const { steps, temperature, share } = found;
   const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
+  if (share !== undefined) {
+    onLine?.(
+      `predictions: a linear model of last values and summaries, and ${
+        100 * share
+      } % of the network's changes`,
+    );
+  }
   onLine?.(finalTraining(series.length, steps, ensemble));
-  return { ensemble, found: { steps, temperature } };
+  return { ensemble, found: { steps, temperature, share } };
 }
 
 /** Line about the final training after cross-validation. */

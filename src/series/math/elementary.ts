@@ -47,8 +47,3 @@ export function asinh(x: number): number {
   const result = size < 2 ** 500 ? log(size + Math.sqrt(size * size + 1)) : log(size) + Math.LN2;
   return x < 0 ? -result : result;
 }
-
-/** Hyperbolic sine. The error is below 4e-15, relative to the result or to 1. */
-export function sinh(x: number): number {
-  return (exp(x) - exp(-x)) / 2;
-}

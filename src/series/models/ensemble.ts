@@ -1,4 +1,4 @@
-/** Ensembles: several models with different initial parameters, whose outputs are averaged. */
+/** Ensembles, whose outputs are averaged, and models whose outputs are added. */
 import { DataError } from "../../device/errors.ts";
 import { numbersOf } from "../../models/series_streams.ts";
 import type { SeriesStreams } from "../../models/series_streams.ts";
@@ -61,6 +61,28 @@ export function ensembleStreams(
         throw new DataError("invalid-state", `expected a state of each of ${members.length} models`);
       }
       members.forEach((member, m) => member.check(states[m]));
+    },
+  };
+}
+
+/**
+ * Adds the outputs of a linear model to those of a network. The last numbers of each row are the outputs of the linear
+ * model. The sums are rounded as on the device.
+ *
+ * @param share Share of the network.
+ * @param outputs Number of outputs.
+ */
+export function addingStreams(network: SeriesStreams, share: number, outputs: number): SeriesStreams {
+  return {
+    check: network.check,
+    async push(rows, states) {
+      const found = await network.push(rows.map((row) => row.slice(0, -outputs)), states);
+      return found.map(({ outputs: numbers, state }, i) => ({
+        outputs: numbers.map((number, k) =>
+          Math.fround(Math.fround(number * Math.fround(share)) + Math.fround(rows[i].at(k - outputs)!))
+        ),
+        state,
+      }));
     },
   };
 }

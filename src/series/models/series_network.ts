@@ -13,14 +13,14 @@ import type { Prediction } from "../record/predictions.ts";
 import type { Evaluation, Samples, TaskData } from "../../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, type RecordedRange, takeColumns } from "../record/data_record.ts";
+import { linearOutputs } from "../math/screened_ridge.ts";
+import { featuresOfSeries } from "../record/running_summary.ts";
+import { predicting } from "../record/failed_predictions.ts";
 import { scaledSeries } from "../record/scaled_values.ts";
 import type { SeriesSettings } from "../record/settings.ts";
-import { listed } from "../../data/format.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
-import { DivergenceError } from "../../solvers/divergence.ts";
-import { NoProgressError } from "../../solvers/divergence.ts";
 import { type MethodName, methodOf } from "../../solvers/methods.ts";
-import { type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
+import { addingStreams, type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
 import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
@@ -40,6 +40,8 @@ export type SeriesInputs = {
   readonly lengths: Tensor;
   /** Static channels that determine the initial state. Shape (batch, features). */
   readonly staticFeatures?: Tensor;
+  /** Outputs of the linear model of summaries, to which the model adds. Shape (batch, outputs). */
+  readonly linear?: Tensor;
 };
 
 /** Options of {@linkcode seriesNetwork}. */
@@ -91,11 +93,13 @@ export interface SeriesNetwork {
    * batch.
    */
   lengthOf(series: Series): number;
+  /** Outputs of the linear model of summaries for a series, if the model adds to it. */
+  linearOf?(series: Series): number[];
   /** Outputs of the model for each series. They do not depend on the other series. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /**
-   * Streams of series. Their rows are the scaled time and channels. Undefined unless the settings are online
-   * and the model has streams.
+   * Streams of series. Their rows are the scaled time and channels, and the outputs of the linear model if there is one.
+   * Undefined unless the settings are online and the model has streams.
    */
   readonly streams?: SeriesModel["streams"];
   /**
@@ -150,7 +154,8 @@ export function seriesNetwork(
   outputs: number,
   average: Average = meanOutput,
 ): SeriesNetwork {
-  const { record: { channels, time, length, training, pace, condensing }, settings, key, depth } = options;
+  const { record, settings, key, depth } = options;
+  const { channels, time, length, training, pace, condensing, linear } = record;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize } = settings;
   const blockRows = condensing?.by === "means" ? condensing.rows : 1;
   const window = settings.window ?? (condensing?.by === "log-signatures" ? condensing.rows : undefined);
@@ -221,8 +226,10 @@ export function seriesNetwork(
   const rowsOfSeries = (one: Series) => reads === "spline" && !online ? onGrid(one, time.grid, length) : one;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const lengthOf = (one: Series) => commonLength([rowsOfSeries(one)]);
+  const linearOf = linear && ((one: Series) => linearOutputs(linear, featuresOfSeries(one, record)));
   const network: Omit<SeriesNetwork, "read"> = {
     lengthOf,
+    linearOf,
     parameters,
     members,
     regularised: reads === "observations" ? parameters : vectorField,
@@ -240,22 +247,31 @@ export function seriesNetwork(
           ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
         };
       });
+      const base = linearOf && given.flatMap(linearOf);
       const joined = (tensors: Tensor[]) => tensors.length === 1 ? tensors[0] : concatenate(tensors);
       const statics = parts.flatMap(({ staticFeatures }) => staticFeatures ?? []);
       return {
         coeffs: joined(parts.map(({ coeffs }) => coeffs)),
         lengths: tensor(parts.flatMap(({ lengths }) => lengths), { dtype: "int32" }),
         ...(statics.length > 0 ? { staticFeatures: joined(statics) } : {}),
+        ...(base ? { linear: tensor(base, { shape: [given.length, outputs] }) } : {}),
       };
     },
     bytesOf: (one) => form.numbers(lengthOf(one), 1 + readChannels) * Float32Array.BYTES_PER_ELEMENT,
     outputs: (inputs, key) => average(network.memberOutputs(inputs, key)),
-    memberOutputs({ coeffs, lengths, staticFeatures }, key) {
+    memberOutputs({ coeffs, lengths, staticFeatures, linear }, key) {
       const keys = key && ensemble > 1 ? splitKey(key, ensemble) : members.map(() => key);
-      return members.map((member, i) => member(coeffs, { lengths, key: keys[i], staticFeatures }));
+      return members.map((member, i) => {
+        const output = member(coeffs, { lengths, key: keys[i], staticFeatures });
+        // Training has a key. The share is that of a trained network.
+        return linear ? (key ? output : output.mul(share)).add(linear) : output;
+      });
     },
   };
-  const streams = members.flatMap(({ streams }) => streams ?? []);
+  const share = training?.found?.share ?? 1;
+  const streams = members.flatMap(({ streams }) =>
+    streams ? [linear ? () => addingStreams(streams(), share, outputs) : streams] : []
+  );
   return {
     ...network,
     ...(online && streams.length === ensemble && hasStreams(method)
@@ -287,28 +303,6 @@ export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>)
     `series "${series}": the model's prediction is not a number; its values or times are far outside the range that the model ` +
       "learned from",
   );
-}
-
-/**
- * Awaits the outputs of a model for some series. If the solve fails because of the values of the series, it
- * is reported as an error of the data.
- *
- * @throws {DataError} If states diverge, or an adaptive method does not reach the end.
- */
-export async function predicting<T>(series: readonly string[], outputs: Promise<T>): Promise<T> {
-  try {
-    return await outputs;
-  } catch (error) {
-    if (!(error instanceof DivergenceError || error instanceof NoProgressError)) throw error;
-    throw new DataError(
-      "no-prediction",
-      `series ${
-        listed(series)
-      }: the model's prediction is not a number; some values or times are far outside the range that the ` +
-        "model learned from",
-      { cause: error },
-    );
-  }
 }
 
 /** Bytes of rows that are converted at once: conversion takes several times as many. */

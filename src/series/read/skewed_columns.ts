@@ -3,7 +3,7 @@ import { quantileOf } from "../../data/quantile.ts";
 import { channelStatistics, type Scaling } from "../../data/scaling.ts";
 import { asinh } from "../math/elementary.ts";
 import { skewness } from "../math/skewness.ts";
-import type { RecordedAsinh } from "../record/data_record.ts";
+import type { RecordedAsinh } from "../record/scaled_values.ts";
 
 /** Minimum number of values that can show a skewed distribution. */
 const minValues = 20;

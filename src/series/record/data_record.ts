@@ -8,6 +8,8 @@ import { listed, type TimeKind, type TimeUnit } from "../../data/format.ts";
 import { describeRecordedTime, type RecordedCalendar } from "./calendar.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { ChannelStatistics } from "../../data/scaling.ts";
+import type { LinearModel } from "../math/screened_ridge.ts";
+import type { RecordedAsinh } from "./scaled_values.ts";
 import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } from "../../data/series.ts";
 
 /** Record of a model's training data. */
@@ -49,6 +51,8 @@ export interface DataRecord {
   readonly condensing?: RecordedCondensing;
   /** Pace of a typical training series, for models of differential equations. */
   readonly pace?: RecordedPace;
+  /** Linear model of summaries, whose outputs are added to those of the model. */
+  readonly linear?: LinearModel;
   /** Series of each part, in the order of the model's data. */
   readonly split: Splits<readonly RecordedSeries[]>;
   /** Ignored columns, each with the reason. */
@@ -105,12 +109,6 @@ export interface RecordedChannel extends ChannelStatistics {
   readonly asinh?: RecordedAsinh;
 }
 
-/** Inverse hyperbolic sine of skewed values: mean and standard deviation of `asinh(value / unit)` scale them. */
-export interface RecordedAsinh extends ChannelStatistics {
-  /** Unit of the values, above 0. Far above it, the inverse hyperbolic sine is a logarithm. */
-  readonly unit: number;
-}
-
 /** A numeric target, with its mean and standard deviation in the training set. */
 export interface RecordedTarget extends ChannelStatistics {
   /** Name of the column. */
@@ -153,6 +151,8 @@ export interface RecordedTraining {
     readonly steps: number;
     /** Softmax temperature of the predictions outside the training folds; 1 for numbers. */
     readonly temperature: number;
+    /** Share of the network in predictions, from 0 to 1, if it adds to a linear model; 1 by default. */
+    readonly share?: number;
   };
 }
 

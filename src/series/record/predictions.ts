@@ -1,6 +1,7 @@
 /** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
 import type { BlockSums } from "./block_mean.ts";
 import { exp } from "../math/elementary.ts";
+import type { SummaryState } from "./running_summary.ts";
 
 /** Kinds of {@linkcode RangeWarning}. */
 export const rangeCodes = [
@@ -118,6 +119,8 @@ export interface FollowedState {
   readonly last: number;
   /** Last value of each channel, scaled. */
   readonly held: readonly number[];
+  /** Summary of the rows, of a model that adds to a linear model of it. */
+  readonly summary?: SummaryState;
   /** State of the model; undefined in the first block of a model that reads means of blocks. */
   readonly model: unknown;
   /** Rows of the block that is not yet complete, of a model that reads means of blocks. */

@@ -1,8 +1,13 @@
 /** Scaling of values with the statistics of a record. */
 import type { ChannelStatistics } from "../../data/scaling.ts";
 import type { Series } from "../../data/series.ts";
-import { asinh, sinh } from "../math/elementary.ts";
-import type { RecordedAsinh } from "./data_record.ts";
+import { asinh } from "../math/elementary.ts";
+
+/** Inverse hyperbolic sine of skewed values: mean and standard deviation of `asinh(value / unit)` scale them. */
+export interface RecordedAsinh extends ChannelStatistics {
+  /** Unit of the values, above 0. Far above it, the inverse hyperbolic sine is a logarithm. */
+  readonly unit: number;
+}
 
 /** Statistics that scale the values of a column. */
 interface Scale extends ChannelStatistics {
@@ -10,16 +15,11 @@ interface Scale extends ChannelStatistics {
 }
 
 /** Scales a value of a column: `(x - mean) / sd`, of `asinh(x / unit)` for a skewed column. */
-export function scaledValue(value: number, { asinh: curve, ...linear }: Scale): number {
-  const { mean, standardDeviation } = curve ?? linear;
-  return ((curve ? asinh(value / curve.unit) : value) - mean) / standardDeviation;
-}
-
-/** Inverse of {@linkcode scaledValue}. */
-export function unscaledValue(scaled: number, { asinh: curve, ...linear }: Scale): number {
-  const { mean, standardDeviation } = curve ?? linear;
-  const value = scaled * standardDeviation + mean;
-  return curve ? sinh(value) * curve.unit : value;
+export function scaledValue(value: number, scale: Scale): number {
+  const curve = scale.asinh;
+  return curve
+    ? (asinh(value / curve.unit) - curve.mean) / curve.standardDeviation
+    : (value - scale.mean) / scale.standardDeviation;
 }
 
 /** Scales all channels of a series. */

@@ -29,6 +29,7 @@ import { condense, condensingOf, describeCondensing } from "../models/condense.t
 import type { CandidateProblem } from "../choose/cross_validation.ts";
 import type { SeriesTask } from "../targets/score.ts";
 import { rangesOf } from "../targets/learned_ranges.ts";
+import { fitSummary } from "../targets/fit_summary.ts";
 import { drawChannels } from "../targets/draw_channels.ts";
 import { splitSeries } from "../read/split_series.ts";
 import { paceFor } from "../models/pace.ts";
@@ -146,6 +147,14 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         part.map(({ position }) => dropped.series[position]);
       const kinds = models ?? neuralModels;
       const learnedFrom = seriesOf(split.train);
+      const isBinary = set.classes.length === 2 && settings.positiveWeight !== undefined;
+      /** Linear models by the series and the channels that they were fitted to: cross-validation asks for each repeatedly. */
+      const linearModels = new Map<string, DataRecord["linear"]>();
+      const linearFor = (train: readonly RecordedSeries[], record: Parameters<typeof fitSummary>[1]) => {
+        const known = `${JSON.stringify(record.channels)} ${train.map(({ position }) => position)}`;
+        if (!linearModels.has(known)) linearModels.set(known, fitSummary(seriesOf(train), record, isBinary));
+        return linearModels.get(known);
+      };
       const recordOf = async (
         given: Settings,
         split: DataRecord["split"],
@@ -166,6 +175,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         const targets = set.targets && settings.task === "regress"
           ? recordTargets(train, set.targets)
           : undefined;
+        const linear = rules || !("reads" in kind)
+          ? undefined
+          : linearFor(split.train, { channels, time, classes: set.classes, targets });
         const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
         return {
           version: recordVersion,
@@ -177,6 +189,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           ...(settings.balance ? { counts: countLabels(train, set.classes.length) } : {}),
           ...(condensing ? { condensing } : {}),
           ...(rules ? {} : { training, pace }),
+          ...(linear ? { linear } : {}),
           split,
           ignored: set.ignored ?? [],
           ...(set.columns ? { columns: set.columns } : {}),

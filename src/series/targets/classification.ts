@@ -39,6 +39,8 @@ export type SeriesBatch = SeriesInputs & {
 export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
   /** Scores of the classes for each series, before the softmax. */
   classScores(series: readonly Series[]): Promise<ArrayLike<number>[]>;
+  /** Scores of the linear model that the network adds to, if there is one. */
+  linearScores?(series: Series): ArrayLike<number>;
   /**
    * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs. A
    * temperature in the record is kept.
@@ -156,6 +158,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       : undefined,
     predict,
     classScores,
+    linearScores: network.linearOf && ((one) => scores(network.linearOf!(one))),
     stream: networkStreams(network, options.record, checkedPrediction),
     onLoad: network.onLoad,
     fit: network.fit && (async (series) => {
@@ -235,7 +238,7 @@ export function classification(
     ...options,
     train: splits.train,
   });
-  const { predict, classScores, calibrate, evaluatePredictions, ...model } = found;
+  const { predict, classScores, linearScores, calibrate, evaluatePredictions, ...model } = found;
   const { parameters } = model;
   const { length: samples } = splits.train;
   return {
@@ -249,6 +252,7 @@ export function classification(
     data: dataOf(splits, toSamples),
     metric: rules?.metric ?? { name: "loss", mode: "min" },
     predictValidation: () => classScores(splits.validation),
+    predictLinear: linearScores && (() => splits.validation.map(linearScores)),
     calibrate: () => calibrate(splits.validation, splits.train),
     evaluatePredictions: () => evaluatePredictions(splits.test),
     async examples() {

@@ -6,7 +6,9 @@ import { countedSteps } from "../../charts/format.ts";
 import { formatRecordedTime } from "../record/calendar.ts";
 import { BlockMean, type BlockSums } from "../record/block_mean.ts";
 import type { DataRecord } from "../record/data_record.ts";
+import { isSummary, RunningSummary } from "../record/running_summary.ts";
 import { scaledValue } from "../record/scaled_values.ts";
+import { linearOutputs } from "../math/screened_ridge.ts";
 import { originOf, startOf, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { CheckedSeries } from "./learned_ranges.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "../record/predictions.ts";
@@ -96,10 +98,11 @@ function copyOf<T>(value: T): T {
  */
 export function networkStreams(
   network: Pick<SeriesNetwork, "streams">,
-  { channels, time: { scale, origin }, condensing }: Pick<DataRecord, "channels" | "time" | "condensing">,
+  record: Pick<DataRecord, "channels" | "time" | "condensing" | "linear">,
   predictionOf: (observed: CheckedSeries, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
+  const { channels, time: { scale, origin }, condensing, linear } = record;
   const { rows } = condensing ?? { rows: 1 };
   const streams = network.streams();
   const push = batched(streams.push);
@@ -118,7 +121,10 @@ export function networkStreams(
         const value = scaledValue(means[channel], scale);
         return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
       });
-      const row = [(block.time - (origin === "zero" ? 0 : first)) * scale, ...held];
+      const summary = linear && new RunningSummary(channels.length, state?.summary);
+      summary?.add(time, channels.map((one, i) => scaledValue(values[i], one)));
+      const added = summary ? linearOutputs(linear!, summary.features(record)) : [];
+      const row = [(block.time - (origin === "zero" ? 0 : first)) * scale, ...held, ...added];
       const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
       if (wrong >= 0) {
         throw new DataError(
@@ -138,12 +144,17 @@ export function networkStreams(
         times: Float64Array.of(first, time),
         values: Float64Array.from([...channels.map(() => NaN), ...values]),
       };
-      return [predictionOf(observed, outputs), { ...next, last: time }];
+      return [predictionOf(observed, outputs), {
+        ...next,
+        last: time,
+        ...(summary ? { summary: summary.save() } : {}),
+      }];
     },
-    check(series, { count, first, last, held, model, block }) {
+    check(series, { count, first, last, held, model, block, summary }) {
       const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&
         Array.isArray(held) && held.length === channels.length && held.every(isNumber) &&
-        (block === undefined || isBlock(block, channels.length, rows));
+        (block === undefined || isBlock(block, channels.length, rows)) &&
+        (!linear || isSummary(summary, channels.length));
       if (!isSaved) {
         throw new DataError(
           "invalid-state",

@@ -29,6 +29,8 @@ type NumbersBatch = SeriesInputs & {
 export interface Regressor extends SeriesPredictor<NumbersBatch, NumberPrediction> {
   /** Predicted targets of each series, in the units of the data. */
   numbers(series: readonly Series[]): Promise<number[][]>;
+  /** Numbers of the linear model that the network adds to, if there is one. */
+  linearNumbers?(series: Series): number[];
 }
 
 /** Makes a model whose outputs are the targets of the record. */
@@ -80,6 +82,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     weights: knownCounts,
     predict,
     numbers: async (series) => (await network.read(series)).map(unscaled),
+    linearNumbers: network.linearOf && ((one) => unscaled(network.linearOf!(one))),
     stream: networkStreams(network, options.record, predictionOf),
     onLoad: network.onLoad,
     fit: network.fit && (async (series) => {
@@ -124,10 +127,11 @@ export function regression(
   options: RegressionOptions,
 ): Task<NumbersBatch, Samples<NumbersBatch>> & SeriesTask {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toSamples, numbers, evaluatePredictions, onLoad, fit } = regressor({
-    ...options,
-    train: splits.train,
-  });
+  const { parameters, evaluate, toSamples, numbers, linearNumbers, evaluatePredictions, onLoad, fit } =
+    regressor({
+      ...options,
+      train: splits.train,
+    });
   return {
     record,
     parameters,
@@ -140,6 +144,7 @@ export function regression(
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },
     predictValidation: () => numbers(splits.validation),
+    predictLinear: linearNumbers && (() => splits.validation.map(linearNumbers)),
     evaluatePredictions: () => evaluatePredictions(splits.test),
   };
 }

@@ -9,6 +9,8 @@ import { fitTemperature } from "./temperature.ts";
 export interface SeriesTask extends Task {
   /** Class scores, or predicted numbers in the units of the data, for each series of the validation set. */
   predictValidation(): Promise<ArrayLike<number>[]>;
+  /** As `predictValidation`, by the linear model that a network adds to. Undefined without such a model. */
+  predictLinear?(): ArrayLike<number>[];
 }
 
 /** Loss and measures of predictions. */
@@ -100,4 +102,35 @@ export function meanWithError(values: readonly number[]): { mean: number; standa
 /** Mean of some numbers. */
 export function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Shares to choose from. */
+const shares = [1, 0.75, 0.5, 0.25, 0];
+
+/** A score with the share that has it. */
+export interface ShareScore extends Score {
+  /** Share of the network in the outputs, from 0 to 1. Undefined without a linear model. */
+  readonly share?: number;
+}
+
+/**
+ * Scores outputs; those of a network that adds to a linear model with the share of the smallest loss. A network of few
+ * series can be worse than the linear model.
+ *
+ * @param outputs Class scores or numbers of each series.
+ * @param linear Those of the linear model; undefined for a series of a fold without one.
+ */
+export function scoreWithShare(
+  series: Parameters<typeof scoreOutputs>[0],
+  outputs: readonly ArrayLike<number>[],
+  linear: readonly (ArrayLike<number> | undefined)[],
+  options: Parameters<typeof scoreOutputs>[2],
+): ShareScore {
+  if (linear.every((row) => row === undefined)) return scoreOutputs(series, outputs, options);
+  return shares.map((share) => {
+    const mixed = outputs.map((row, i) =>
+      Float64Array.from(row, (output, k) => share * output + (1 - share) * (linear[i] ?? row)[k])
+    );
+    return { ...scoreOutputs(series, mixed, options), share };
+  }).reduce((best, one) => one.loss < best.loss ? one : best);
 }

@@ -30,7 +30,8 @@ import type { SeriesSettings } from "../record/settings.ts";
 import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
-import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "../models/series_network.ts";
+import { predicting } from "../record/failed_predictions.ts";
+import { groupsOfOneLength, readAlike, seriesNetwork } from "../models/series_network.ts";
 import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
 
 /** Minimum unit of errors, in standard deviations of the training set: a model may fit its history exactly. */
