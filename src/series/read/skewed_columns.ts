@@ -11,13 +11,13 @@ const minValues = 20;
 const minSkewness = 1;
 /** Maximum skewness of the inverse hyperbolic sine, as a fraction of that of the values. */
 const maxShare = 0.5;
-/** Quantile of the absolute values that is the unit of a column whose values have one sign. */
+/** Quantile of the positive values that is the unit. */
 const lowQuantile = 0.05;
 
 /**
  * Finds the inverse hyperbolic sine for each skewed column. Far above its unit it is a logarithm, and near zero it is
- * linear, so it is defined for all numbers. The unit is the 5 % quantile of the absolute values above 0, or their median
- * if there are values of both signs.
+ * linear, so it is defined for all numbers. The unit is the 5 % quantile of the positive values. A column with negative
+ * values stays as it is: the noise of a signal about zero would become as large as its peaks.
  *
  * @param rows Row-major values of the columns; NaN is missing.
  * @param scaling Scaling of the values after the inverse hyperbolic sine.
@@ -31,11 +31,10 @@ export function skewedColumns(
   return Array.from({ length: columns }, (_, column) => {
     const values = knownValues(rows, columns, column);
     if (values.length < minValues) return undefined;
-    const skew = Math.abs(skewness(values));
+    if (values.some((value) => value < 0)) return undefined;
+    const skew = skewness(values);
     if (!(skew > minSkewness)) return undefined;
-    const sizes = values.map(Math.abs).filter((size) => size > 0).sort();
-    const hasOneSign = values.every((value) => value >= 0) || values.every((value) => value <= 0);
-    const unit = quantileOf(sizes, hasOneSign ? lowQuantile : 0.5);
+    const unit = quantileOf(values.filter((value) => value > 0).sort(), lowQuantile);
     const curved = values.map((value) => asinh(value / unit));
     if (!(Math.abs(skewness(curved)) < maxShare * skew)) return undefined;
     return { unit, ...channelStatistics([{ values: curved }], 1, scaling)[0] };
