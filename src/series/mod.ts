@@ -13,7 +13,6 @@ export type { BlockSums } from "./record/block_mean.ts";
 export {
   channelPlaces,
   checkDataRecord,
-  type ComparedModel,
   countSeen,
   type DataRecord,
   describeRecord,
@@ -26,12 +25,12 @@ export {
   type RecordedRanges,
   type RecordedSeries,
   type RecordedTarget,
-  type RecordedTraining,
   type RecordedWindows,
   recordVersion,
   requireSame,
   takeColumns,
 } from "./record/data_record.ts";
+export type { ComparedModel, RecordedTraining } from "./record/recorded_training.ts";
 export { digestOf } from "../files/digest.ts";
 export type { RecordedCalendar } from "./record/calendar.ts";
 export type {
@@ -62,6 +61,7 @@ export {
   type RegressOptions,
 } from "./run/learn.ts";
 export {
+  type FitSize,
   kindNamed,
   type ModelExperiment,
   type ModelKind,
