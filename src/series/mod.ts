@@ -16,7 +16,6 @@ export type { RecordedAsinh } from "./record/scaled_values.ts";
 export {
   channelPlaces,
   checkDataRecord,
-  type ComparedModel,
   countSeen,
   type DataRecord,
   describeRecord,
@@ -29,12 +28,12 @@ export {
   type RecordedRanges,
   type RecordedSeries,
   type RecordedTarget,
-  type RecordedTraining,
   type RecordedWindows,
   recordVersion,
   requireSame,
   takeColumns,
 } from "./record/data_record.ts";
+export type { ComparedModel, RecordedTraining } from "./record/recorded_training.ts";
 export { digestOf } from "../files/digest.ts";
 export type { RecordedCalendar } from "./record/calendar.ts";
 export type {
@@ -65,6 +64,7 @@ export {
   type RegressOptions,
 } from "./run/learn.ts";
 export {
+  type FitSize,
   kindNamed,
   type ModelExperiment,
   type ModelKind,

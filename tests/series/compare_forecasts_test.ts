@@ -1,7 +1,6 @@
-/** The comparison of forecasting models within a time limit. */
+/** The comparison of forecasting models within a budget of work. */
 import assert from "node:assert/strict";
 import { compareForecasts, type ForecastTask } from "../../src/series/choose/compare_forecasts.ts";
-import { isIrregular } from "../../src/series/read/spans.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { DataError, OptionError } from "../../src/device/errors.ts";
 import { NonFiniteLossError } from "../../src/train/loop.ts";
@@ -16,9 +15,20 @@ import { execute } from "../../src/train/mod.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { testLong } from "../devices.ts";
 
-const settings = { batchSize: 4, seed: 0, epochs: 1e6, budget: "2s" } as unknown as SeriesSettings;
+const settings = { batchSize: 4, seed: 0, epochs: 20, budget: "2s" } as unknown as SeriesSettings;
 
-/** A task with 8 training samples and one parameter, whose MASE is the given number. */
+/** Errors of a forecast of four independent values, whose mean is the MASE. The seasonal naive forecast has 1. */
+function scoreOf(errors: readonly number[]): Awaited<ReturnType<ForecastTask["scoreValidation"]>> {
+  const mase = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+  return {
+    ...{ horizons: errors.map((error) => [[error], [1]] as const), measures: { mase } },
+    validated: { measure: "mase", value: mase, standardError: 0 },
+  };
+}
+
+const around = (mase: number) => [mase - 0.01, mase + 0.01, mase - 0.01, mase + 0.01];
+
+/** A task with 8 training samples and one parameter, whose MASE is the given number. An epoch takes 0.125 s. */
 function taskWith(mase: number, parts: Partial<ForecastTask>): ForecastTask {
   const data = { train: ones([8]), test: ones([8]) };
   const parameters = { w: ones([]) };
@@ -26,100 +36,94 @@ function taskWith(mase: number, parts: Partial<ForecastTask>): ForecastTask {
     parameters,
     data,
     metric: { name: "loss", mode: "min" },
+    seconds: (epochs: number) => 0.125 * epochs,
     evaluate: (x: Tensor) => ({ loss: x.mul(parameters.w).square().mean() }),
-    ...{ scoreValidation: () => Promise.resolve({ mase }), ...parts },
+    ...{ scoreValidation: () => Promise.resolve(scoreOf(around(mase))), ...parts },
   } as unknown as ForecastTask;
 }
 
-const closed = (mase: number) => taskWith(mase, { fit: () => Promise.resolve() });
+const closed = (mase: number, parts: Partial<ForecastTask> = {}) =>
+  taskWith(mase, { fit: () => Promise.resolve(), ...parts });
 
-function trained(mase: number): ForecastTask {
-  const task = taskWith(mase, {});
+function trained(mase: number, parts: Partial<ForecastTask> = {}): ForecastTask {
+  const task = taskWith(mase, parts);
   return { ...task, optimizer: Adam(task.parameters, { learningRate: 0.01 }) };
 }
 
-Deno.test("a training that exceeds the time limit has fewer epochs, and its error counts", async () => {
-  const lines: string[] = [];
-  const epochs: (number | undefined)[] = [];
+/** Compares a linear model of MASE 0.8 with a network, and lists the epochs of the network's trainings. */
+async function withNetwork(budget: string, mase: (epochs: number) => number) {
+  const [epochs, lines]: [number[], string[]] = [[], []];
   const found = await compareForecasts(
-    settings,
+    { ...settings, budget },
     [{ model: "linear" }, { model: "neural-cde" }],
     (candidateSettings) => {
       if (candidateSettings.model === "linear") return Promise.resolve(closed(0.8));
-      epochs.push(candidateSettings.epochs);
-      return Promise.resolve(trained(0.7));
+      epochs.push(candidateSettings.epochs!);
+      return Promise.resolve(trained(mase(candidateSettings.epochs!), {
+        calibrate: () => Promise.resolve({ errors: candidateSettings.epochs }),
+      }));
     },
     { onLine: (line) => lines.push(line) },
   );
-  assert.equal(found!.chosen!.model, "neural-cde");
-  const { measures, steps } = found!.compared![1];
-  assert.deepEqual(measures, { mase: 0.7 });
-  const shortened = epochs[1]!;
-  assert.ok(shortened >= 1 && shortened < 1e6, `${shortened} epochs`);
-  // Two steps per epoch. The time limit may still end the training early.
-  assert.ok(steps! >= 2 && steps! <= 2 * shortened, `${steps} steps`);
-  assert.equal(lines[2], `  neural-cde: trains for ${shortened} of 1000000 epochs to keep the time limit`);
-});
-
-Deno.test("a training within the time limit is as long as the training of the chosen model", async () => {
-  const found = await compareForecasts(
-    { ...settings, epochs: 20, budget: "10m" },
-    [{ model: "linear" }, { model: "neural-cde" }],
-    (candidateSettings) => Promise.resolve(candidateSettings.model === "linear" ? closed(0.6) : trained(0.7)),
-    {},
-  );
-  assert.equal(found!.chosen!.model, "linear");
-  assert.deepEqual(found!.compared![1].measures, { mase: 0.7 });
-  assert.equal(found!.compared![1].steps, undefined);
-});
-
-Deno.test("series are irregular if most of their gaps differ from the typical gap", () => {
-  const withTimes = (...times: number[][]) =>
-    ({
-      series: times.map((seriesTimes) => ({
-        name: "s",
-        times: Float64Array.from(seriesTimes),
-        values: new Float64Array(),
-      })),
-    }) as unknown as Parameters<typeof isIrregular>[0];
-  assert.equal(isIrregular(withTimes([0, 1, 2, 3, 4, 5])), false);
-  // Rows on business days, and absent rows.
-  assert.equal(isIrregular(withTimes([0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 14])), false);
-  assert.equal(isIrregular(withTimes([0, 1, 3, 4, 5, 8, 9])), false);
-  assert.equal(isIrregular(withTimes([0, 0.2, 1.9, 2.5, 2.6, 5, 5.9])), true);
-  assert.equal(isIrregular(withTimes([0], [])), false);
-});
-
-/** Values of a sine at irregular times. */
-function irregularRows(count: number): string {
-  let time = 0;
-  const rows = Array.from({ length: count }, (_, i) => {
-    time += 0.2 + (i * i * 0.37) % 1.6;
-    return `${time.toFixed(4)},${Math.sin(time / 2).toFixed(4)}`;
-  });
-  return ["time,x", ...rows].join("\n");
+  return { found: found!, epochs: epochs.slice(1), lines };
 }
 
-testLong(
-  "auto trains the Neural CDE before exponential smoothing on irregular series",
-  withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/waves.csv`, irregularRows(60));
-    const settings = configOf(ownSeries, {
-      ...{ device: "cpu", data: `${folder}/waves.csv`, task: "forecast", horizon: 4, budget: "5m" },
-    });
-    const run = await startRun(settings, folder);
-    await execute(run);
-    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
-    assert.deepEqual(training!.compared!.map(({ model }) => model), [
-      "seasonal-naive",
-      "linear",
-      "boosted-trees",
-      "neural-cde",
-      "exponential-smoothing",
-      "autoregression",
-    ]);
-  }),
-);
+Deno.test("a training that exceeds the budget of work has fewer epochs, and its error counts", async () => {
+  const { found, epochs, lines } = await withNetwork("2s", () => 0.7);
+  assert.equal(found.chosen!.model, "neural-cde");
+  // 0.125 s of the linear model and 0.625 s of the first look leave 10 epochs of 0.125 s; two steps per epoch.
+  assert.deepEqual(epochs, [5, 10]);
+  const { measures, steps, seconds } = found.compared![1];
+  assert.deepEqual({ measures, steps, seconds }, { measures: { mase: 0.7 }, steps: 20, seconds: 1.875 });
+  assert.equal(
+    lines[0],
+    "comparing models with at most the work of 2 seconds on a typical machine (budget 2s)",
+  );
+});
+
+Deno.test("a training within the budget is whole, and its errors calibrate the final model", async () => {
+  const { found, epochs } = await withNetwork("1m", () => 0.7);
+  assert.deepEqual(epochs, [5, 20]);
+  assert.equal(found.compared![1].steps, undefined);
+  assert.deepEqual(found.errors, { errors: 20 });
+  assert.deepEqual(found.validated, { measure: "mase", value: 0.7, standardError: 0 });
+});
+
+Deno.test("a training that is clearly behind after a quarter of its epochs ends", async () => {
+  const { found, epochs } = await withNetwork("1m", (epochs) => epochs < 20 ? 0.9 : 0.5);
+  assert.deepEqual(epochs, [5]);
+  assert.equal(found.chosen!.model, "linear");
+  assert.equal(found.compared![1].reason, "not trained longer: clearly behind linear");
+  assert.deepEqual(found.compared![1].measures, { mase: 0.9 });
+});
+
+/** Compares two models with errors of the validation period, and of the earlier period. */
+async function closeModels(first: number[][], second: number[][]) {
+  const origins: number[] = [];
+  const found = await compareForecasts(
+    settings,
+    [{ model: "first" }, { model: "second" }],
+    ({ model }, origin) => {
+      origins.push(origin);
+      const errors = (model === "first" ? first : second)[origin];
+      return Promise.resolve(closed(0, { scoreValidation: () => Promise.resolve(scoreOf(errors)) }));
+    },
+    {},
+  );
+  return { chosen: found!.chosen!.model, origins };
+}
+
+Deno.test("the simpler of two models is chosen if they are close in two periods", async () => {
+  const [simple, best] = [[0.8, 0.8, 0.8, 0.8], [0.5, 1, 0.5, 1]];
+  assert.deepEqual(await closeModels([simple, simple], [best, best]), {
+    ...{ chosen: "first", origins: [0, 0, 1, 1] },
+  });
+});
+
+Deno.test("the better of two models is chosen if the earlier period shows that it is better", async () => {
+  const [simple, best, clear] = [[0.8, 0.8, 0.8, 0.8], [0.5, 1, 0.5, 1], [0.4, 0.4, 0.4, 0.4]];
+  assert.equal((await closeModels([simple, simple], [best, clear])).chosen, "second");
+});
 
 /** A task whose training fails with an error. */
 const failing = (error: Error) => taskWith(0, { fit: () => Promise.reject(error) });
@@ -175,15 +179,34 @@ Deno.test("a defect of a candidate ends the comparison", async () => {
   await assert.rejects(found, defect);
 });
 
-Deno.test("candidates after the time limit say that they were not started", async () => {
-  const late = taskWith(0.8, { fit: () => new Promise((resolve) => setTimeout(resolve, 60)) });
+Deno.test("a candidate whose work exceeds the rest of the budget says so", async () => {
   const found = await compareForecasts(
-    { ...settings, budget: "0.05s" },
+    { ...settings, budget: "1s" },
+    [{ model: "linear" }, { model: "second" }],
+    () => Promise.resolve(closed(0.8, { seconds: () => 0.8 })),
+    {},
+  );
+  assert.equal(
+    found!.compared![1].reason,
+    "not started: its work is 0.8 seconds on a typical machine, and the budget has 0.2 seconds left",
+  );
+});
+
+Deno.test("a comparison that takes ten times its budget ends, and warns that the choice depends on it", async () => {
+  const late = closed(0.8, {
+    seconds: () => 0,
+    fit: () => new Promise((resolve) => setTimeout(resolve, 60)),
+  });
+  const found = await compareForecasts(
+    { ...settings, budget: "0.005s" },
     [{ model: "linear" }, { model: "second" }],
     () => Promise.resolve(late),
     {},
   );
-  assert.equal(found!.compared![1].reason, "not started: the time limit had passed");
+  assert.match(
+    found!.compared![1].reason!,
+    /^ended after ten times the budget; the choice depends on the speed/,
+  );
 });
 
 testLong(

@@ -35,6 +35,7 @@ function problemOf(seen: { train: readonly number[]; validation: readonly number
   return {
     series,
     classes: 2,
+    seconds: () => 1,
     async task(_, { train, validation }, steps): Promise<SeriesTask> {
       seen.push({ train, validation, steps });
       const { optimizer: __, schedule: ___, ...task } = await tinyTask();
@@ -61,41 +62,61 @@ Deno.test("each series is predicted by a model that learned from no series of it
   assert.deepEqual(found.outputs[3], [-1, 0]);
 });
 
-Deno.test("a search past its deadline, or whose signal is aborted, returns nothing", async () => {
-  for (const end of [{ deadline: performance.now() - 1 }, { signal: AbortSignal.abort() }]) {
-    assert.equal(await crossValidate(problemOf([]), settings, { folds: 4, steps: [10], ...end }), undefined);
-  }
+Deno.test("a search whose signal is aborted returns nothing", async () => {
+  const signal = AbortSignal.abort();
+  assert.equal(await crossValidate(problemOf([]), settings, { folds: 4, steps: [10], signal }), undefined);
 });
 
-Deno.test("training is longer where the loss is not clearly larger", () => {
-  const candidate = (steps: number, errors: number[]) => ({ steps, errors, loss: 1 });
-  const [short, long] = [candidate(100, [1, 2, 1, 2]), candidate(300, [0, 3.2, 0, 3])];
-  assert.equal(chooseLength([short, long]), long);
+Deno.test("another repetition assigns the series to other folds, and keeps their order", async () => {
+  const [first, second]: Parameters<typeof problemOf>[0][] = [[], []];
+  const options = { folds: 4, steps: [10] };
+  const found = await crossValidate(problemOf(first), settings, options);
+  const again = await crossValidate(problemOf(second), settings, { ...options, repetition: 1 });
+  assert.notDeepEqual(first.map(({ train }) => train), second.map(({ train }) => train));
+  assert.deepEqual(found!.errors, again!.errors);
+});
+
+Deno.test("the shortest training within one standard error of the smallest error is chosen", () => {
+  const candidate = (steps: number, errors: number[]) => ({ steps, errors, baseline: [4, 4, 4, 4] });
+  const [short, long] = [candidate(100, [1, 2, 1, 2]), candidate(300, [0, 3.2, 0, 2.6])];
+  assert.equal(chooseLength([short, long]), short);
+  const better = candidate(1000, [0.5, 1.4, 0.5, 1.6]);
+  assert.equal(chooseLength([short, better]), better);
   assert.equal(chooseLength([short, candidate(300, [2, 3, 2.1, 3.1])]), short);
-  assert.equal(chooseLength([candidate(10, [3, 3, 3, 3]), short]), short);
+  assert.equal(chooseLength([short, candidate(300, [])]), short);
   assert.equal(chooseLength([]), undefined);
-});
-
-Deno.test("wrong classes, and not the loss, decide the length of training", () => {
-  const short = { steps: 100, loss: 0.2, errors: [0, 0, 0, 0, 0, 0, 0, 1] };
-  const long = { steps: 300, loss: 0.9, errors: [0, 0, 0, 0, 0, 1, 1, 0] };
-  assert.equal(chooseLength([short, long]), long);
-  assert.equal(chooseLength([short, { ...long, loss: 0.1, errors: [1, 1, 1, 1, 1, 1, 0, 1] }]), short);
-  assert.equal(chooseLength([short, { steps: 300, loss: Infinity, errors: [] }]), short);
 });
 
 Deno.test("scores of numbers are in units of the variance of the targets", () => {
   const known = [1, 2, 3, NaN].map((target) => ({ label: -1, targets: Float64Array.of(target) }));
-  const { loss, r2 } = scoreOutputs(known, [[1], [2], [4], [9]], { classes: 0 });
+  const { loss, r2, errors, baseline } = scoreOutputs(known, [[1], [2], [4], [9]], { classes: 0 });
   assert.deepEqual([loss, r2], [0.5, 0.5]);
+  assert.deepEqual([errors, baseline], [[0, 0, 1.5], [1.5, 0, 1.5]]);
+});
+
+Deno.test("scores of a constant target are finite", () => {
+  const known = [3, 3].map((target) => ({ label: -1, targets: Float64Array.of(target) }));
+  const { loss, baseline } = scoreOutputs(known, [[3], [5]], { classes: 0 });
+  assert.deepEqual([loss, baseline], [2, [0, 0]]);
+});
+
+Deno.test("the errors of classes are Brier scores, and those of their fractions are the baseline", () => {
+  const known = [0, 0, 1, 0].map((label) => ({ label }));
+  const { errors, baseline, accuracy } = scoreOutputs(known, [[9, 0], [9, 0], [9, 0], [0, 9]], {
+    classes: 2,
+  });
+  assert.equal(accuracy, 0.5);
+  assert.deepEqual(baseline, [0.125, 0.125, 1.125, 0.125]);
+  assert.ok(errors.every((error) => error > 0 && error < 2) && errors[2] === errors[3]);
 });
 
 Deno.test("each class that is present has the same weight in a balanced loss", () => {
   // Three samples of the first class, one of the second, none of the third; the scores are equal.
   const known = [0, 0, 0, 1].map((label) => ({ label }));
-  const { losses } = scoreOutputs(known, known.map(() => [0, 0, 0]), { classes: 3, balance: true });
+  const { errors } = scoreOutputs(known, known.map(() => [0, 0, 0]), { classes: 3, balance: true });
   const weights = [2 / 3, 2 / 3, 2 / 3, 2];
-  losses.forEach((loss, i) => assert.ok(Math.abs(loss - weights[i] * Math.log(3)) < 1e-12, `${losses}`));
+  // The Brier score of three equal probabilities is 2 / 3.
+  errors.forEach((error, i) => assert.ok(Math.abs(error - weights[i] * 2 / 3) < 1e-12, `${errors}`));
 });
 
 Deno.test("an ensemble averages probabilities, not logits", async () => {

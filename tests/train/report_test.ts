@@ -59,7 +59,7 @@ const sections: Record<string, readonly Section[]> = {
   ],
   numbers: [
     scatterSection([{ name: "age", truth: [1, 2, NaN], predictions: [1, 3, 2] }]),
-    ...worstSection([series], ["x", "y"], "date"),
+    ...worstSection([series], ["x", "y"], { times: "date" }),
   ],
   nothing: [],
 };

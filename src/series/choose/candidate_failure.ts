@@ -3,11 +3,8 @@ import { DataError, OptionError } from "../../device/errors.ts";
 import { DivergenceError } from "../../solvers/divergence.ts";
 import { NonFiniteLossError } from "../../train/loop.ts";
 
-/** Reason of a candidate that the time limit ended. */
-export const notFinished = "not finished within the time limit";
-
-/** Reason of a candidate that is not tried, because the candidates before it took all of the time. */
-export const notStarted = "not started: the time limit had passed";
+/** Reason of a candidate that the last resort ended: a multiple of the budget in real time. */
+export const outOfTime = "ended after ten times the budget; the choice depends on the speed of this machine";
 
 /**
  * Reason why a candidate that failed with an error has no score: it cannot read the data, it cannot use an

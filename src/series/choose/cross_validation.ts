@@ -4,14 +4,8 @@ import { foldSplit, type Series, type Splits } from "../../data/series.ts";
 import { trainInMemory } from "../../train/in_memory.ts";
 import { foldIn, type Key, key } from "../../tensor/random.ts";
 import { failureOf } from "./candidate_failure.ts";
-import {
-  meanOf,
-  meanWithError,
-  type Score,
-  scoreWithShare,
-  type SeriesTask,
-  type ShareScore,
-} from "../targets/score.ts";
+import { chooseSimplest } from "./rules.ts";
+import { type Score, scoreWithShare, type SeriesTask, type ShareScore } from "../targets/score.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Series to learn from, and the tasks of candidates on parts of them. */
@@ -31,6 +25,8 @@ export interface CandidateProblem<Settings extends SeriesSettings = SeriesSettin
     split: Splits<readonly number[]>,
     steps: number,
   ): Promise<SeriesTask> | SeriesTask;
+  /** Estimated seconds of a fit to all series on a typical machine, for a number of optimiser steps. */
+  seconds(settings: Settings, steps: number): Promise<number> | number;
 }
 
 /** Options of {@linkcode crossValidate}. */
@@ -39,15 +35,15 @@ interface CrossValidationOptions {
   folds: number | Splits<readonly number[]>;
   /** Numbers of optimiser steps to compare, ascending, at least one. */
   steps: readonly number[];
-  /** Time at which the search ends, as `performance.now()`; no limit by default. */
-  deadline?: number;
+  /** Number of an assignment of the series to folds; 0 by default. */
+  repetition?: number;
   /** Ends the search. */
   signal?: AbortSignal;
   /** Called with the score of each number of steps. */
   onScore?: (score: Score, steps: number) => void;
 }
 
-const optionNames = namesOf<CrossValidationOptions>()("folds steps deadline? signal? onScore?");
+const optionNames = namesOf<CrossValidationOptions>()("folds steps repetition? signal? onScore?");
 
 /** Result of {@linkcode crossValidate}. */
 export interface CrossValidation extends ShareScore {
@@ -68,7 +64,7 @@ export interface CrossValidation extends ShareScore {
  * has an infinite loss.
  *
  * @param settings Settings of the candidate. Their seed decides the folds and the initial parameters.
- * @returns Undefined if the deadline or the signal ended the search before any number of steps had a score.
+ * @returns Undefined if the signal ended the search before any number of steps had a score.
  * @throws {RangeError} If there are fewer series or groups than folds.
  */
 export async function crossValidate<Settings extends SeriesSettings>(
@@ -77,15 +73,9 @@ export async function crossValidate<Settings extends SeriesSettings>(
   options: CrossValidationOptions,
 ): Promise<CrossValidation | undefined> {
   checkOptions("crossValidate", options, optionNames);
-  const { folds, deadline = Infinity, onScore } = options;
-  const left = Math.min(2 ** 31 - 1, deadline - performance.now());
-  if (left <= 0) return undefined;
-  const signals = [
-    ...(options.signal ? [options.signal] : []),
-    ...(deadline === Infinity ? [] : [AbortSignal.timeout(left)]),
-  ];
-  const signal = AbortSignal.any(signals);
-  const seed = foldIn(key(settings.seed), 1);
+  const { folds, repetition = 0, signal, onScore } = options;
+  // The key 2 is that of a search.
+  const seed = foldIn(key(settings.seed), repetition === 0 ? 1 : 2 + repetition);
   const splits = typeof folds === "number" ? foldsOf(problem.series, folds, seed) : [folds];
   const candidates: CrossValidation[] = [];
   for (const steps of options.steps) {
@@ -98,26 +88,16 @@ export async function crossValidate<Settings extends SeriesSettings>(
   return chooseLength(candidates);
 }
 
-/** Maximum mean difference to the best training that is not clear, in standard errors. */
-const clearDifference = 2;
-
 /**
- * Chooses the longest training that is not clearly worse than the best: the mean difference of the errors is at
- * most two standard errors. Scores of few series are noisy, and an ensemble gains more from long training than
- * the single models that cross-validation trains. The loss of classes does not decide: a single model that is
- * trained for long is too certain of its few mistakes, which an ensemble averages out.
+ * Chooses the shortest training whose mean error is at most one standard error above the smallest: a model that is
+ * trained for long is too certain of its mistakes.
+ *
+ * @param candidates Scores of numbers of steps, ascending.
  */
-export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "errors" | "steps">>(
+export function chooseLength<Candidate extends Pick<CrossValidation, "errors" | "baseline" | "steps">>(
   candidates: readonly Candidate[],
 ): Candidate | undefined {
-  const finite = candidates.filter(({ loss }) => Number.isFinite(loss));
-  if (finite.length === 0) return candidates[0];
-  const best = finite.toSorted((a, b) => meanOf(a.errors) - meanOf(b.errors))[0];
-  const isClose = ({ errors }: Candidate) => {
-    const { mean, standardError } = meanWithError(errors.map((error, i) => error - best.errors[i]));
-    return mean <= clearDifference * standardError;
-  };
-  return finite.filter(isClose).toSorted((a, b) => b.steps - a.steps)[0];
+  return chooseSimplest(candidates)?.simplest ?? candidates[0];
 }
 
 /** Scores one number of steps. Returns undefined if the signal ended training. */
@@ -127,7 +107,7 @@ async function scoreLength<Settings extends SeriesSettings>(
   { splits, steps, signal, key }: {
     splits: readonly Splits<readonly number[]>[];
     steps: number;
-    signal: AbortSignal;
+    signal: AbortSignal | undefined;
     key: Key;
   },
 ): Promise<CrossValidation | undefined> {
@@ -135,7 +115,7 @@ async function scoreLength<Settings extends SeriesSettings>(
   const linear = outputs.slice();
   let done = steps;
   for (const [fold, split] of splits.entries()) {
-    if (signal.aborted) return undefined;
+    if (signal?.aborted) return undefined;
     const task = await problem.task(settings, split, steps);
     try {
       done = await trainInMemory(task, {
@@ -151,7 +131,7 @@ async function scoreLength<Settings extends SeriesSettings>(
     } catch (error) {
       const reason = failureOf(error);
       if (reason === undefined) throw error;
-      return { loss: Infinity, losses: [], errors: [], temperature: 1, steps, outputs, reason };
+      return { loss: Infinity, errors: [], baseline: [], temperature: 1, steps, outputs, reason };
     }
   }
   const places = splits.flatMap(({ validation }) => validation);

@@ -2,10 +2,13 @@
 import { formatMeasure, measureName } from "../../train/report/measure_names.ts";
 import type { PlanOptions, Task } from "../../train/task.ts";
 import type { Series } from "../../data/series.ts";
-import { type Candidate, compareWholeSeries } from "./auto.ts";
+import type { Candidate } from "./auto.ts";
+import { compareWholeSeries } from "./compare_series.ts";
 import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
-import type { DataRecord, RecordedTraining } from "../record/data_record.ts";
+import type { DataRecord } from "../record/data_record.ts";
+import type { RecordedTraining } from "../record/recorded_training.ts";
 import { defaultSteps } from "../targets/learning.ts";
+import { validatedOf } from "../targets/validated.ts";
 import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
 
 /** Maximum number of series, and of observations of a series, of a small table. */
@@ -70,7 +73,11 @@ export async function planTraining<Settings extends SeriesSettings>(
     );
   }
   onLine?.(finalTraining(series.length, steps, ensemble));
-  return { ensemble, found: { steps, temperature, share } };
+  return {
+    ensemble,
+    found: { steps, temperature, share },
+    ...(found.errors.length > 0 ? { validated: validatedOf(found) } : {}),
+  };
 }
 
 /** Line about the final training after cross-validation. */
@@ -106,13 +113,13 @@ export async function planModel<Settings extends SeriesSettings>(
   const choice = await compareWholeSeries({
     ...{ problem, settings, candidates, ...options },
     folds: isSmall ? foldsFor(series) : { train: places.slice(0, train), validation, test: validation },
-    steps: isSmall ? lengthsFor(series.length, settings) : [defaultSteps(train, settings.batchSize)],
+    steps: lengthsFor(isSmall ? series.length : train, settings),
   });
   if (!choice) return undefined;
-  const { chosen, compared, found } = choice;
+  const { found, ...comparison } = choice;
   const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
   if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
-  return { ensemble, chosen, compared, ...(isSmall ? { found } : {}) };
+  return { ensemble, ...comparison, ...(isSmall ? { found } : {}) };
 }
 
 /** Number of folds: at most the number of groups of series. */

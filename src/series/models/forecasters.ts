@@ -43,7 +43,6 @@ export const seasonalNaive: WindowModelKind = {
 export const exponentialSmoothing: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
-  assumesEqualSteps: true,
   contextOf: historyLength,
   make: (sizes) => smoothingModel(sizes, fitSmoothing),
 };
@@ -52,7 +51,6 @@ export const exponentialSmoothing: WindowModelKind = {
 export const autoregression: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
-  assumesEqualSteps: true,
   contextOf: historyLength,
   make: autoregressionModel,
 };

@@ -14,20 +14,30 @@ import type { TrainedModel } from "./trained_model.ts";
  */
 export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensity"> | "units" | "layers";
 
+/** Size of the data of a fit. */
+export interface FitSize {
+  /** Number of series, or of windows. */
+  readonly samples: number;
+  /** Number of rows that a model reads of the longest series, or of a window. */
+  readonly rows: number;
+  /** Number of channels. */
+  readonly channels: number;
+}
+
 /** A kind of model. */
 export interface ModelKind {
   /** Settings that the model reads. Other settings are rejected. */
   readonly takes: readonly ModelSetting[];
   /**
    * Whether the automatic choice compares the model with others. It compares the models in the order of their
-   * list, which should begin with the cheapest.
+   * list, which should begin with the simplest: of two models that are equally good, it chooses the first.
    */
   readonly isCandidate?: boolean;
   /**
-   * Whether the model assumes equal steps of time. For irregular series, the automatic choice compares such
-   * models last.
+   * Estimated scalar operations of a fit in closed form; 10,000 for each value unless given. The automatic choice
+   * counts the operations of its candidates.
    */
-  readonly assumesEqualSteps?: boolean;
+  readonly operations?: (size: FitSize) => number;
   /** Number of steps along a typical series by default, at most; 512 unless given. */
   readonly typicalSteps?: number;
   /** Defaults of the model, which override those of the experiment. */

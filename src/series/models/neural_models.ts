@@ -333,7 +333,7 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
     // Memory grows with the square of the number of steps.
   }, { typicalSteps: 256 }),
-  "warp": warp("dense"),
+  "warp": { ...warp("dense"), isCandidate: true },
   "warp-rotation": warp({ initialization: "rotation" }),
   "warp-planes": warp("planes"),
   "warp-planes-low-rank": warp({ diagonal: "planes", rank: 16 }),

@@ -50,6 +50,9 @@ const globalShare = 0.1;
  */
 const clearlyBetter = 0.9;
 
+/** Operations of the features of a row: kernels of several dilations on some channels, with several thresholds. */
+const operationsPerRow = 1.5e6;
+
 /**
  * MiniRocket's convolutions with MultiRocket's pooling operators and differences, global features, and ridge
  * regression. The penalty has the smallest leave-one-out error.
@@ -57,6 +60,8 @@ const clearlyBetter = 0.9;
 export const randomConvolutions: FittedModelKind = {
   takes: [],
   isCandidate: true,
+  operations: ({ samples, rows }) =>
+    operationsPerRow * samples * rows + Math.min(samples, manySeries) ** 2 * samples,
   defaults: { epochs: 1 },
   rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
   network: ridgeNetwork,
@@ -226,7 +231,7 @@ function emphasised(scale: Float64Array, convolutionCount: number): Float64Array
  *
  * @param targets `(samples, outputs)`; NaN is unknown.
  */
-function fitOutputs(
+export function fitOutputs(
   features: readonly Float32Array[],
   scale: Float64Array,
   targets: Float64Array,

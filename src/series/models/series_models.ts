@@ -1,5 +1,6 @@
 /** All models of users' own series. */
 import { forecastModels } from "./next_step_models.ts";
+import { constant, lastValueModel } from "./baselines.ts";
 import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
@@ -37,8 +38,10 @@ const ofSteps = Object.entries(forecastModels)
   .filter(([name, { needsPhysics }]) => !needsPhysics && !Object.hasOwn(neuralModels, name))
   .map(([name]): Model => ({ name, forecasts: stepByStep(name) }));
 
-/** Models for the option `model`, the cheapest first. The automatic choice compares its candidates in this order. */
+/** Models for the option `model`, the simplest first. The automatic choice compares its candidates in this order. */
 export const seriesModels: readonly Model[] = [
+  { name: "constant", wholeSeries: constant },
+  { name: "last-values", wholeSeries: lastValueModel },
   { name: "seasonal-naive", forecasts: seasonalNaive },
   { name: "exponential-smoothing", forecasts: exponentialSmoothing },
   { name: "autoregression", forecasts: autoregression },

@@ -14,19 +14,6 @@ export function typicalGap(set: Pick<SeriesSet, "series">): number {
   return gaps.length > 0 ? median(gaps) : 1;
 }
 
-/** Relative deviation from the typical gap that a gap of regular series does not exceed. */
-const regularDeviation = 0.1;
-
-/**
- * Whether most gaps between observations differ from the typical gap by more than 10 %. Series with equal gaps
- * and some absent rows are regular.
- */
-export function isIrregular(set: Pick<SeriesSet, "series">): boolean {
-  const typical = typicalGap(set);
-  const deviations = gapsOf(set).map((gap) => Math.abs(gap / typical - 1));
-  return deviations.length > 0 && median(deviations) > regularDeviation;
-}
-
 /** Times between consecutive observations of all series. */
 function gapsOf({ series }: Pick<SeriesSet, "series">): number[] {
   return series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]));

@@ -9,6 +9,7 @@ import { describeRecordedTime, type RecordedCalendar } from "./calendar.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { ChannelStatistics } from "../../data/scaling.ts";
 import type { LinearModel } from "../math/screened_ridge.ts";
+import type { RecordedTraining } from "./recorded_training.ts";
 import type { RecordedAsinh } from "./scaled_values.ts";
 import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } from "../../data/series.ts";
 
@@ -113,47 +114,6 @@ export interface RecordedChannel extends ChannelStatistics {
 export interface RecordedTarget extends ChannelStatistics {
   /** Name of the column. */
   readonly name: string;
-}
-
-/** A model that was compared with others. */
-export interface ComparedModel {
-  /** Name of the model. */
-  readonly model: string;
-  /** Measures on data that the model did not learn from. Undefined if there are none. */
-  readonly measures?: Readonly<Record<string, number>>;
-  /** Why there are no measures, such as `not finished within the time limit`. */
-  readonly reason?: string;
-  /**
-   * Number of optimiser steps of the best length of training. For forecasts, that of a training that the time
-   * limit shortened.
-   */
-  readonly steps?: number;
-  /** Duration of the comparison in seconds. */
-  readonly seconds: number;
-}
-
-/** Training of a model of users' own series. */
-export interface RecordedTraining {
-  /**
-   * Name and settings of the model that a comparison selected. They override those of the run. `label` is its name
-   * in the comparison, if it differs.
-   */
-  readonly chosen?: Readonly<
-    { model: string; label?: string; [setting: string]: number | string | undefined }
-  >;
-  /** All models of the comparison. */
-  readonly compared?: readonly ComparedModel[];
-  /** Number of members of the ensemble, at least 1. */
-  readonly ensemble: number;
-  /** Result of cross-validation, if it decides the length of training. */
-  readonly found?: {
-    /** Number of optimiser steps; 0 for a model that is fitted in closed form. */
-    readonly steps: number;
-    /** Softmax temperature of the predictions outside the training folds; 1 for numbers. */
-    readonly temperature: number;
-    /** Share of the network in predictions, from 0 to 1, if it adds to a linear model; 1 by default. */
-    readonly share?: number;
-  };
 }
 
 /** How a model shortens long series. */

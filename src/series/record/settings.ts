@@ -139,8 +139,9 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
    */
   readonly patience?: number;
   /**
-   * Time limit of a comparison of models or settings, such as `"90s"`, `"2m"` or `"1h"`; 2 minutes by default, 10
-   * for a search.
+   * Work of a comparison of models or settings, in the time of a typical machine, such as `"90s"`, `"2m"` or `"1h"`; 2
+   * minutes by default, 10 for a search. The work is estimated from the sizes of the data and of the models, so
+   * that the result does not depend on the machine. After ten times the budget in real time, the comparison ends.
    */
   readonly budget?: string;
   /** Number of settings of the model that are compared, at least 2. */
@@ -260,7 +261,7 @@ export const taskOptions: OptionSchema = {
     ...textOption(
       {
         group: "training",
-        help: "time limit of --model auto or --search",
+        help: "work of --model auto or --search, as time of a typical machine",
         implied: "2m, or 10m for --search",
       },
       "time",

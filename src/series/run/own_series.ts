@@ -251,9 +251,9 @@ function checkTask(settings: SeriesSettings): void {
     throw new OptionError(
       "unusable-option",
       (write) =>
-        `${write("budget")} is the time limit of a comparison: leave it out, or give ${
-          write("model")
-        } auto or ${write("search")}`,
+        `${write("budget")} is the work of a comparison: leave it out, or give ${write("model")} auto or ${
+          write("search")
+        }`,
       { option: "budget" },
     );
   }

@@ -11,11 +11,12 @@ import {
   type DataRecord,
   describeRecord,
   type RecordedSeries,
-  type RecordedTraining,
   recordVersion,
   requireSame,
 } from "../record/data_record.ts";
+import type { RecordedTraining } from "../record/recorded_training.ts";
 import type { Task } from "../../train/task.ts";
+import { parameterCount } from "../../nn/layer.ts";
 import type { TrainedModel } from "../models/trained_model.ts";
 import {
   classification,
@@ -35,14 +36,9 @@ import { splitSeries } from "../read/split_series.ts";
 import { paceFor } from "../models/pace.ts";
 import { trainingMemory } from "../targets/learning.ts";
 import { isPlanned, planModel, planTraining } from "../choose/plan.ts";
-import {
-  autoModel,
-  candidatesIn,
-  choiceOf,
-  modelCandidates,
-  withChosen,
-  withComparison,
-} from "../choose/auto.ts";
+import { autoModel, candidatesIn, choiceOf, modelCandidates, withChosen } from "../choose/auto.ts";
+import { withComparison } from "../choose/comparison_report.ts";
+import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import { regression, type Regressor, regressor } from "../targets/regression.ts";
 import { searchCandidates } from "../choose/search.ts";
 import type { SeriesSource, TargetKind } from "../record/series_source.ts";
@@ -235,8 +231,8 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const isAuto = settings.model === autoModel;
       const record = earlier ?? await recordOf(settings, split, {
         ensemble: settings.ensemble ?? 1,
-        // Until a model is chosen, any of them stands in for the choice.
-        ...(isAuto ? { chosen: choiceOf(kinds, candidatesIn(kinds).at(-1)!) } : {}),
+        // Until a model is chosen, one that is trained with gradients stands in for the choice.
+        ...(isAuto ? { chosen: choiceOf(kinds, standInOf(kinds)) } : {}),
       });
       const task = described(taskOf(settings, record), !isAuto || earlier !== undefined);
       const isSmall = isPlanned(settings, task, record);
@@ -254,6 +250,22 @@ export function seriesExperiment<Settings extends SeriesSettings>(
               const learnedParts = mapSplits(parts, (places) => places.map((place) => learned[place]));
               const training = { ensemble: 1, found: { steps, temperature: 1 } };
               return taskOf(settings, await recordOf(settings, learnedParts, training));
+            },
+            async seconds(settings, steps) {
+              const kind = kindNamed(kinds, settings.model!);
+              const { length: rows, channels } = record;
+              if ("network" in kind) {
+                return fitSeconds(kind, { samples: learned.length, rows, channels: channels.length });
+              }
+              // The number of parameters does not depend on the series that the model learns from.
+              const one = learned.slice(0, 1);
+              const split = { train: one, validation: one, test: one };
+              const trial = await recordOf(settings, split, { ensemble: 1 });
+              return steps * stepSeconds({
+                parameters: parameterCount(taskOf(settings, trial).parameters),
+                batchSize: settings.batchSize,
+                rows: Math.ceil(rows / (trial.condensing?.rows ?? 1)),
+              });
             },
           };
           const candidates = search === undefined ? modelCandidates(kinds, settings) : searchCandidates(
@@ -330,6 +342,12 @@ export function seriesExperiment<Settings extends SeriesSettings>(
 /** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): TargetKind {
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
+}
+
+/** The first candidate that is trained with gradients, or the first one. */
+function standInOf(kinds: NonNullable<SeriesProblem["models"]>): string {
+  const names = candidatesIn(kinds);
+  return names.find((name) => !("network" in kinds[name])) ?? names[0];
 }
 
 function threeKeys(seed: Key): SeriesKeys {

@@ -5,32 +5,24 @@ import type { TableOptions } from "../../data/table/options.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import { countedSteps } from "../../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
-import { evaluateForecasts, forecastExamples } from "../targets/evaluate_forecasts.ts";
+import { evaluateForecasts, forecastErrors, forecastExamples } from "../targets/evaluate_forecasts.ts";
 import { largest } from "../../device/min_max.ts";
-import { listed, plural } from "../../data/format.ts";
+import { plural } from "../../data/format.ts";
+import { describeUnused, unknownAhead } from "./forecast_notices.ts";
 import {
   type DataRecord,
   describeRecord,
-  type RecordedTraining,
-  type RecordedWindows,
   recordVersion,
   requireSame,
   windowsInWords,
 } from "../record/data_record.ts";
+import type { RecordedTraining } from "../record/recorded_training.ts";
 import type { Task } from "../../train/task.ts";
+import { parameterCount } from "../../nn/layer.ts";
 import type { TrainedModel } from "../models/trained_model.ts";
 import { type ExtendedSet, withLaterRows } from "../read/given_parts.ts";
 import { forecastStreams } from "../targets/prediction_stream.ts";
-import {
-  endsBy,
-  type ForecastWindow,
-  lastObserved,
-  longestPast,
-  originsOf,
-  targetChannelsOf,
-  upTo,
-  windowsOf,
-} from "../read/forecast_windows.ts";
+import { endsBy, type ForecastWindow, longestPast, upTo, windowsOf } from "../read/forecast_windows.ts";
 import { requireTargets, untilOf } from "../read/forecast_split.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
@@ -43,7 +35,9 @@ import { describeShortSeason, seasonOf } from "../read/season.ts";
 import { seasonalErrorsOf } from "../targets/seasonal_errors.ts";
 import { forecastKinds, type Model } from "../models/model.ts";
 import type { WindowModelKind } from "../models/forecaster.ts";
-import { autoModel, candidatesIn, choiceOf, withChosen, withComparison } from "../choose/auto.ts";
+import { autoModel, candidatesIn, choiceOf, withChosen } from "../choose/auto.ts";
+import { withComparison } from "../choose/comparison_report.ts";
+import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import { compareForecasts, type ForecastTask } from "../choose/compare_forecasts.ts";
 import { knownCounts } from "../targets/regression.ts";
 import {
@@ -56,7 +50,7 @@ import {
 } from "../read/recorded_series.ts";
 import { closedFormOf, windowsOfParts } from "../targets/closed_form.ts";
 import { historyWindows } from "../read/histories.ts";
-import { isIrregular, typicalGap } from "../read/spans.ts";
+import { typicalGap } from "../read/spans.ts";
 import { readSeries } from "../read/read_series.ts";
 import { inRecordedTimes } from "../record/calendar.ts";
 import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
@@ -75,7 +69,7 @@ export async function prepareForecast(
   if (settings.model !== autoModel) return await forecastTask(settings, data);
   if (earlier) return await forecastTask(withChosen(settings, earlier.training), data);
   // Until a model is chosen, one of them stands in for the choice.
-  const candidates = candidatesIn(kinds, isIrregular(data.set));
+  const candidates = candidatesIn(kinds);
   const standIn = await forecastTask({ ...settings, ...choiceOf(kinds, candidates[0]) }, data);
   return {
     ...standIn,
@@ -83,7 +77,7 @@ export async function prepareForecast(
       const training = await compareForecasts(
         settings,
         candidates.map((model) => choiceOf(kinds, model)),
-        (chosenSettings) => forecastTask(chosenSettings, data),
+        (chosenSettings, shift) => forecastTask(chosenSettings, { ...data, shift }),
         options,
       );
       return training && await forecastTask(withChosen(settings, training), data, training);
@@ -109,6 +103,8 @@ interface ForecastData {
   readonly recorded: DataRecord["split"]["train"];
   readonly given: ExtendedSet["until"];
   readonly earlier?: DataRecord;
+  /** Number of periods by which training and validation end earlier; 0 by default. */
+  readonly shift?: number;
 }
 
 async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
@@ -145,12 +141,15 @@ function lastTimeBy(end: number, set: SeriesSet, time: ForecastData["time"]): nu
 /** Task of a model. @param training The choice of the model, for the record. */
 async function forecastTask(
   settings: SeriesSettings,
-  { kinds, set, described, time, recorded, given, earlier }: ForecastData & Kinds,
+  { kinds, set, described, time, recorded, given, earlier, shift = 0 }: ForecastData & Kinds,
   training?: RecordedTraining,
 ): Promise<ForecastTask> {
-  const kind = kindNamed(kinds, settings.model ?? defaultForecaster);
-  const record = earlier ??
-    { ...await recordOf({ set, time, recorded, given }, settings, kind), ...(training ? { training } : {}) };
+  const model = settings.model ?? defaultForecaster;
+  const kind = kindNamed(kinds, model);
+  const record = earlier ?? {
+    ...await recordOf({ set, time, recorded, given, shift }, settings, kind),
+    ...(training ? { training } : {}),
+  };
   const forecaster = windowForecaster(settings, record, kind);
   const { parameters, host } = forecaster.model;
   const windows = windowsOfParts(set.series, record, host?.reads === "histories");
@@ -169,17 +168,24 @@ async function forecastTask(
   }
   requireTargets(set, windows, record);
   const { gap, season, until } = record.windows!;
-  const data = mapSplits(windows, forecaster.toBatch);
+  const width = set.channels.length;
+  const batches = mapSplits(windows, forecaster.toBatch);
+  /** Errors that the comparison found: the network then learns from the validation part too. */
+  const found = record.training?.errors;
+  const learned = found
+    ? windowsOf(set.series, width, record.windows!, { from: -Infinity, to: until.validation })
+    : windows.train;
+  const data = found ? { train: forecaster.toBatch(learned), test: batches.test } : batches;
   // Runs with version 1 of the record were trained with gradients, whatever their model.
   const closed = record.version === 1
     ? undefined
-    : closedFormOf(forecaster, { record, series: set.series, windows, batches: data });
+    : closedFormOf(forecaster, { record, series: set.series, windows, batches });
   const task: Task = {
     record,
     description: [
       describeRecord(record),
       ...described,
-      ...(closed && until.validation > until.train
+      ...((closed || found) && until.validation > until.train
         ? ["the final model learns from the training and the validation part"]
         : []),
       ...describeShortSeason(
@@ -187,7 +193,7 @@ async function forecastTask(
           gap,
           times: set.times,
           calendar: record.time.calendar,
-          series: set.series.map((one) => upTo(until.train, one, set.channels.length)),
+          series: set.series.map((one) => upTo(until.train, one, width)),
         },
         season,
         settings.season !== undefined,
@@ -198,19 +204,23 @@ async function forecastTask(
     parameters,
     ...(closed
       ? { epochs: 1, fit: () => closed.fit(until.train) }
-      : gradientTraining({ parameters, settings, record, samples: windows.train.length })),
-    onLoad: () => forecaster.refresh(data, windows),
+      : gradientTraining({ parameters, settings, record, samples: learned.length })),
+    onLoad: () => forecaster.refresh(batches, windows),
     data,
     evaluate: forecaster.evaluate,
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },
     async calibrate() {
+      if (found) {
+        forecaster.useCalibration(found);
+        return found;
+      }
       const folds = closed?.folds() ?? [{ windows: windows.validation }];
       return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
     },
     useCalibration: forecaster.useCalibration,
     evaluatePredictions: () =>
-      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
+      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast, model }),
     chosen: windowsInWords(record),
     unused: withoutEffect(kind, closed !== undefined),
     examples: async () => [
@@ -219,29 +229,28 @@ async function forecastTask(
   };
   return {
     ...withComparison(task, record.training),
+    seconds(epochs) {
+      const rows = set.series.reduce((sum, { times }) => sum + times.length, 0);
+      if (closed) return fitSeconds(kind, { samples: 1, rows, channels: width });
+      const { batchSize } = settings;
+      const { train, validation } = mapSplits(windows, ({ length }) => Math.ceil(length / batchSize));
+      const { context, horizon } = record.windows!;
+      const sizes = { parameters: parameterCount(parameters), batchSize, rows: context + horizon };
+      return (epochs * train + validation) * stepSeconds(sizes);
+    },
     async scoreValidation() {
-      await forecaster.refresh(data, windows);
+      await forecaster.refresh(batches, windows);
       const { forecast } = forecaster;
-      return (await evaluateForecasts({ windows: windows.validation, record, forecast })).measures;
+      // All models are compared on the same windows.
+      const span = { from: until.train, to: until.validation };
+      const compared = windowsOf(set.series, width, record.windows!, span, historyWindows.test);
+      return await forecastErrors({ windows: compared, record, forecast });
     },
   };
 }
 
-/** Returns a line about the series that are too short for training, if there are any. */
-function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
-  const span = { from: -Infinity, to: windows.until.train };
-  const unused = series.filter((one) => originsOf(one, windows, span).length === 0).map(({ name }) => name);
-  if (unused.length === 0) return [];
-  return [
-    `nothing is learned from ${unused.length} of ${series.length} series, ${
-      listed(unused)
-    }: in the part to train on ` +
-    "they are shorter than the horizon",
-  ];
-}
-
 async function recordOf(
-  { set, time: { calendar }, recorded, given }: Pick<ForecastData, "set" | "time" | "recorded" | "given">,
+  { set, time: { calendar }, recorded, given, shift = 0 }: Omit<ForecastData, "described" | "earlier">,
   settings: SeriesSettings,
   kind: Pick<WindowModelKind, "contextOf">,
 ): Promise<DataRecord> {
@@ -256,7 +265,9 @@ async function recordOf(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
-  const until = untilOf(set.series, { span: horizon * gap, width, targetChannels, given });
+  const latest = untilOf(set.series, { span: horizon * gap, width, targetChannels, given });
+  const earlier = shift * (latest.validation - latest.train);
+  const until = { train: latest.train - earlier, validation: latest.validation - earlier };
   const train = set.series.map((one) => upTo(until.train, one, width));
   const rows = largest(train.map(({ times }) => times.length));
   const channels = recordChannels(set, train, settings);
@@ -354,7 +365,8 @@ export function openForecast(
         seen: await countTrained(windows, series, record),
         kind: "window",
         notices,
-        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: forecaster.forecast }),
+        evaluatePredictions: () =>
+          evaluateForecasts({ windows, record, forecast: forecaster.forecast, model: settings.model }),
       };
     },
     useCalibration: forecaster.useCalibration,
@@ -366,25 +378,6 @@ export function openForecast(
     predict: ({ series }) => forecaster.predict(series),
     stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
   };
-}
-
-/**
- * Returns a line for each channel that was known ahead of time in training, and is not in some of these
- * series.
- */
-function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
-  const width = channels.length;
-  const targetChannels = targetChannelsOf(channels);
-  return channels.flatMap(({ name, role }, channel) => {
-    if (role !== "known") return [];
-    const without = series.filter((one) =>
-      lastObserved(one, width, [channel]) <= lastObserved(one, width, targetChannels)
-    );
-    return without.length === 0 ? [] : [
-      `"${name}" has no values after the last observation of ${listed(without.map(({ name }) => name))}: ` +
-      "forecasts are made without it; add rows with its future values",
-    ];
-  });
 }
 
 /**

@@ -187,6 +187,8 @@ export function classifier(options: ClassifierOptions): Classifier {
         ...{ series, classes, predict, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
         times: options.record.time.kind,
+        validated: options.record.training?.validated,
+        model: options.settings.model,
       }),
   };
 }

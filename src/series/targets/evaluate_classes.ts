@@ -3,6 +3,7 @@ import type { TimeKind } from "../../data/format.ts";
 import type { Series } from "../../data/series.ts";
 import type { ClassPrediction } from "../record/predictions.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
+import { accuracyWithError, besideValidation, type MeasuredMean } from "./validated.ts";
 import { describeWarnings } from "./learned_ranges.ts";
 import {
   argmax,
@@ -38,6 +39,10 @@ interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
   classes: readonly string[];
   /** Fraction of each class in the training set. */
   shares: readonly number[];
+  /** Accuracy of the model in validation. */
+  validated?: MeasuredMean;
+  /** Name of the model. */
+  model?: string;
 }
 
 /** Name of the baseline. */
@@ -54,7 +59,7 @@ function accuracyVerdict(accuracy: number, baseline: number): string {
 
 /** Compares predicted classes with the true classes, and with the baseline of the most frequent class. */
 export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
-  const { series, classes, channels, times, shares, predict } = options;
+  const { series, classes, channels, times, shares, predict, validated, model } = options;
   const rowsOf = (predictions: readonly ClassPrediction[]) =>
     predictions.map(({ probabilities }) => classes.map((name) => probabilities[name]));
   const labels = series.map(({ label }) => label);
@@ -72,27 +77,34 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
     );
   const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
     .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);
+  const beside = besideValidation(validated, accuracyWithError(measures.accuracy, series.length));
+  const verdict = model === "constant"
+    ? `The model predicts ${mostFrequent}: ${formatPercent(measures.accuracy, 1)} accuracy.`
+    : accuracyVerdict(measures.accuracy, baselines[mostFrequent].accuracy);
   return {
     measures,
     baselines,
     verdictMeasure: "accuracy",
-    warnings: describeWarnings(predictions),
-    verdict: accuracyVerdict(measures.accuracy, baselines[mostFrequent].accuracy),
-    sections: async () => [
-      ...confusionSection(classes, matrix),
-      classSection(classes, classScores(matrix)),
-      reliabilitySection(reliability(rows, labels)),
-      ...importanceSection("log loss", await importanceOf()),
-      ...worstSection(
-        wrong.map((i) => ({
-          ...series[i],
-          title: `${series[i].name}: predicted ${classes[argmax(rows[i])]} with ${
-            formatPercent(rows[i][argmax(rows[i])], 0)
-          }, true class ${classes[labels[i]]}`,
-        })),
-        channels,
-        times,
-      ),
-    ],
+    warnings: [...beside.warnings, ...describeWarnings(predictions)],
+    verdict: `${verdict}${beside.text}`,
+    sections: async () => {
+      const importance = await importanceOf();
+      return [
+        ...confusionSection(classes, matrix),
+        classSection(classes, classScores(matrix)),
+        reliabilitySection(reliability(rows, labels)),
+        ...importanceSection("log loss", importance),
+        ...worstSection(
+          wrong.map((i) => ({
+            ...series[i],
+            title: `${series[i].name}: predicted ${classes[argmax(rows[i])]} with ${
+              formatPercent(rows[i][argmax(rows[i])], 0)
+            }, true class ${classes[labels[i]]}`,
+          })),
+          channels,
+          { times, importance },
+        ),
+      ];
+    },
   };
 }

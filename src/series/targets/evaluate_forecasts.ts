@@ -10,7 +10,8 @@ import {
   type WindowForecast,
 } from "../read/forecast_windows.ts";
 import { levels } from "./error_quantiles.ts";
-import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts";
+import { forecastVerdict, lastValue, pastMean, seasonBefore } from "./forecast_verdict.ts";
+import { besideValidation, type MeasuredMean } from "./validated.ts";
 import { describeRecordedTime, instantOfTime } from "../record/calendar.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { describeWarnings, forecastColumns, rangeWarnings } from "./learned_ranges.ts";
@@ -27,8 +28,18 @@ interface ForecastsToEvaluate {
   windows: readonly ForecastWindow[];
   record: DataRecord;
   forecast(windows: readonly ForecastWindow[]): Promise<WindowForecast[]>;
+  /** Name of the model, for the verdict. */
+  model?: string;
 }
 
+/**
+ * Errors of a model and of the last baseline in a horizon: absolute errors divided by that of the seasonal naive forecast in
+ * training. The horizons of a series do not overlap; a window is in that of its origin.
+ */
+export type HorizonErrors = readonly [errors: readonly number[], baseline: readonly number[]];
+
+/** Maximum number of channels whose errors are also measured in their units. */
+const mostMeasured = 6;
 /** Number of windows per batch. */
 const batchSize = 64;
 /** Maximum number of windows used to measure the importance of channels. */
@@ -44,6 +55,11 @@ function baselinesOf(
   const value = (window: ForecastWindow, channel: number, step: number) =>
     gridValue(window, step, channel, channels);
   return {
+    [pastMean]: (window, channel) => {
+      let sum = 0;
+      for (let step = 0; step < context; step++) sum += value(window, channel, step);
+      return sum / context;
+    },
     [lastValue]: (window, channel) => value(window, channel, context - 1),
     ...(season > 1 && season <= context
       ? {
@@ -55,16 +71,16 @@ function baselinesOf(
 }
 
 /**
- * Compares forecasts with the observed values, and with the baselines "last value" and "season before".
+ * Compares forecasts with the observed values, and with the baselines: the mean of the past, the last value and the season before.
  * Errors are divided by the standard deviation of each channel in the training set, so that all channels have
  * the same weight. MASE (Hyndman and Koehler, 2006) divides the errors of each series by its mean absolute
- * difference of values one season apart.
+ * difference of values one season apart. The mean absolute error of few channels is also given in their units.
  */
 export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
-  const { windows, record } = options;
+  const { windows, record, model } = options;
   const { channels } = record;
   const checked: Pick<ForecastPrediction, "warnings">[] = [];
-  const { measures, baselines } = await measuresOf(options, ({ series, past }, found) => {
+  const { measures, baselines, validated } = await measuresOf(options, ({ series, past }, found) => {
     checked.push({
       warnings: rangeWarnings(record, { ...past, name: series }, forecastColumns(record, found)),
     });
@@ -95,12 +111,14 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
         (error ??= some.length === windows.length ? measures.mse : await errorOf(some)),
     );
   };
+  const verdict = forecastVerdict(measures, baselines, model);
+  const beside = besideValidation(record.training?.validated, validated);
   return {
     measures,
     baselines,
-    verdict: forecastVerdict(measures, baselines),
+    verdict: verdict && `${verdict}${beside.text}`,
     verdictMeasure: "mase",
-    warnings: describeWarnings(checked),
+    warnings: [...beside.warnings, ...describeWarnings(checked)],
     sections: async () => [
       ...importanceSection("scaled squared error", await importanceOf(), "window"),
     ],
@@ -114,25 +132,56 @@ function seasonalErrorsOf({ split, windows }: DataRecord): (series: string, chan
   return (series, channel) => errorsByName.get(series)?.[channel] ?? seasonalErrors[channel];
 }
 
+/** Errors of forecasts, with their measures. */
+export async function forecastErrors(
+  options: ForecastsToEvaluate,
+): Promise<Pick<Evaluation, "measures"> & { horizons: HorizonErrors[]; validated: MeasuredMean }> {
+  const byHorizon = new Map<string, [number[], number[]]>();
+  const { measures, validated } = await measuresOf(options, undefined, (horizon, error, ofBaseline) => {
+    const [errors, baseline] = byHorizon.get(horizon) ?? [[], []];
+    byHorizon.set(horizon, [errors, baseline]);
+    errors.push(error);
+    baseline.push(ofBaseline);
+  });
+  return { horizons: [...byHorizon.values()], measures, validated };
+}
+
+/** Name of the horizon of each window. */
+function horizonsOf({ windows, record }: Pick<ForecastsToEvaluate, "windows" | "record">): string[] {
+  const { gap, horizon } = record.windows!;
+  const first = new Map<string, number>();
+  return windows.map(({ series, origin }) => {
+    const start = first.get(series) ?? origin;
+    first.set(series, start);
+    return JSON.stringify([series, Math.floor((origin - start) / (gap * horizon))]);
+  });
+}
+
 /**
  * Measures of the forecasts and of the baselines.
  *
  * @param onForecast Called with each window and its forecast.
+ * @param onError Called with each scaled error of the forecasts, with that of the last baseline.
  */
 async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
   onForecast?: (window: ForecastWindow, forecast: WindowForecast) => void,
-): Promise<Pick<Evaluation, "measures" | "baselines">> {
+  onError?: (horizon: string, error: number, ofBaseline: number) => void,
+): Promise<Pick<Evaluation, "measures" | "baselines"> & { validated: MeasuredMean }> {
   const { channels } = record;
   const baselines = baselinesOf(record);
   const seasonalErrorOf = seasonalErrorsOf(record);
   const names = ["", ...Object.keys(baselines)];
   const sums = new Map(names.map((name) => [name, new WeightedMeans()]));
+  /** Mean of the squares of the scaled errors. */
+  const squares = new WeightedMeans();
+  const targetChannels = targetChannelsOf(channels);
+  const horizons = horizonsOf({ windows, record });
   for (let start = 0; start < windows.length; start += batchSize) {
     const part = windows.slice(start, start + batchSize);
     const forecasts = await forecast(part);
     if (onForecast) part.forEach((window, i) => onForecast(window, forecasts[i]));
-    for (const channel of targetChannelsOf(channels)) {
+    for (const channel of targetChannels) {
       const { mean, standardDeviation } = channels[channel];
       const scaled = (value: number) => (value - mean) / standardDeviation;
       const all = (of: (i: number) => ArrayLike<number>) => part.flatMap((_, i) => Array.from(of(i), scaled));
@@ -142,17 +191,23 @@ async function measuresOf(
       const units = part.flatMap(({ series, at }) =>
         new Array<number>(at.length).fill(seasonalErrorOf(series, channel))
       );
-      const measure = (predicted: ArrayLike<number>) => {
+      const errorsOf = (predicted: ArrayLike<number>) =>
+        truth.flatMap((value, i) => Number.isNaN(value) ? [] : [Math.abs(value - predicted[i]) / units[i]]);
+      const measure = (predicted: ArrayLike<number>, errors = errorsOf(predicted)) => {
         const { mse, mae } = numberMeasures(predicted, truth);
-        const scaledErrors = truth.map((value, i) => Math.abs(value - predicted[i]) / units[i])
-          .filter((error) => !Number.isNaN(error));
-        return { mse, mae, mase: scaledErrors.reduce((sum, error) => sum + error, 0) / count };
+        const inUnits = targetChannels.length > mostMeasured
+          ? {}
+          : { [`${channels[channel].name} mae`]: mae * standardDeviation };
+        return { mse, mae, mase: errors.reduce((sum, error) => sum + error, 0) / count, ...inUnits };
       };
+      const predicted = all((i) => forecasts[i][channel].mean);
+      const errors = errorsOf(predicted);
+      squares.add(count, { mase: errors.reduce((sum, error) => sum + error ** 2, 0) / count });
       const quantiles = forecasts[0][channel].quantiles.map((_, k) =>
         [levels[k], all((i) => forecasts[i][channel].quantiles[k])] as const
       );
       sums.get("")!.add(count, {
-        ...measure(all((i) => forecasts[i][channel].mean)),
+        ...measure(predicted, errors),
         ...(quantiles.length > 0
           ? {
             crps: quantileCrps(quantiles, truth),
@@ -160,15 +215,24 @@ async function measuresOf(
           }
           : {}),
       });
-      for (const [name, of] of Object.entries(baselines)) {
-        const measures = measure(all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at))));
+      for (const [place, [name, of]] of Object.entries(baselines).entries()) {
+        const predicted = all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at)));
+        const ofBaseline = errorsOf(predicted);
+        if (place === names.length - 2 && onError) {
+          const known = part.flatMap(({ at }, i) => Array.from(at, () => horizons[start + i]))
+            .filter((_, i) => !Number.isNaN(truth[i]));
+          errors.forEach((error, i) => onError(known[i], error, ofBaseline[i]));
+        }
+        const measures = measure(predicted, ofBaseline);
         // For a forecast without quantiles, the CRPS is the mean absolute error.
         sums.get(name)!.add(count, { ...measures, crps: measures.mae });
       }
     }
   }
   const { "": measures, ...others } = Object.fromEntries(names.map((name) => [name, sums.get(name)!.means]));
-  return { measures, baselines: others };
+  const variance = Math.max(0, squares.means.mase - measures.mase ** 2);
+  const standardError = Math.sqrt(variance / Math.max(1, new Set(horizons).size));
+  return { measures, baselines: others, validated: { measure: "mase", value: measures.mase, standardError } };
 }
 
 /** Number of horizons of the past in a chart. With more, the forecast would be hard to see. */

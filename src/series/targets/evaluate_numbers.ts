@@ -3,6 +3,9 @@ import type { NumberPrediction } from "../record/predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
 import { describeWarnings } from "./learned_ranges.ts";
+import type { Series } from "../../data/series.ts";
+import { meanWithError } from "./score.ts";
+import { besideValidation, type MeasuredMean } from "./validated.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { importanceSection, scatterSection, worstSection } from "./report_sections.ts";
 import type { Evaluation } from "../../train/task.ts";
@@ -11,14 +14,27 @@ import type { Evaluation } from "../../train/task.ts";
 interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
   /** Names of the targets, with their means and standard deviations in the training set. */
   targets: readonly { readonly name: string; readonly mean: number; readonly standardDeviation: number }[];
+  /** Predictions of a linear model on the last values, a baseline. */
+  linear?: (series: Series) => readonly number[];
+  /** Measure of the model in validation. */
+  validated?: MeasuredMean;
+  /** Name of the model: a baseline is not compared with itself. */
+  model?: string;
 }
 
+/** Names of the baselines. */
+const [meanBaseline, lastBaseline, linearBaseline] = [
+  "the mean",
+  "the last value",
+  "a linear model on the last values",
+];
+
 /**
- * Compares predicted numbers with the true ones, and with the baseline of the mean. With several targets,
- * each measure has the name of its target as a prefix.
+ * Compares predicted numbers with the true ones, and with baselines: the mean, a linear model on the last values and, for targets
+ * that are also channels, the last value. With several targets, each measure has the name of its target as a prefix.
  */
 export async function evaluateNumbers(
-  { series, channels, times, targets, predict }: NumbersToEvaluate,
+  { series, channels, times, targets, predict, linear, validated, model }: NumbersToEvaluate,
 ): Promise<Evaluation> {
   const truth = targets.map((_, k) => series.map(({ targets: seriesTargets }) => seriesTargets?.[k] ?? NaN));
   const numbersOf = (predictions: readonly NumberPrediction[]) =>
@@ -44,7 +60,30 @@ export async function evaluateNumbers(
   const predictions = await predict(series);
   const predicted = numbersOf(predictions);
   const measures = measuresOf(predicted);
-  const baselines = { "the mean": measuresOf(targets.map(({ mean }) => series.map(() => mean))) };
+  const lastOf = ({ values }: Series, channel: number) => {
+    let last = NaN;
+    for (let i = channel; i < values.length; i += channels.length) {
+      last = Number.isNaN(values[i]) ? last : values[i];
+    }
+    return last;
+  };
+  const baselinePredictions: Record<string, number[][]> = {
+    [meanBaseline]: targets.map(({ mean }) => series.map(() => mean)),
+    ...(targets.every(({ name }) => channels.includes(name))
+      ? {
+        [lastBaseline]: targets.map(({ name, mean }) =>
+          series.map((one) => {
+            const last = lastOf(one, channels.indexOf(name));
+            return Number.isNaN(last) ? mean : last;
+          })
+        ),
+      }
+      : {}),
+    ...(linear ? { [linearBaseline]: targets.map((_, k) => series.map((one) => linear(one)[k])) } : {}),
+  };
+  const baselines = Object.fromEntries(
+    Object.entries(baselinePredictions).map(([name, rows]) => [name, measuresOf(rows)]),
+  );
   const errors = errorsOf(predicted);
   const importanceOf = () =>
     channelImportance(
@@ -54,34 +93,59 @@ export async function evaluateNumbers(
       async (changed) => total(errorsOf(numbersOf(await predict(changed)))) - total(errors),
     );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
-  const share = total(errors) / total(errorsOf(targets.map(({ mean }) => series.map(() => mean))));
+  const beside = besideValidation(validated, {
+    measure: "scaled mse",
+    ...scaledMean(errors.map((error) => error / targets.length)),
+  });
+  const itself = { constant: meanBaseline, "last-values": linearBaseline }[model ?? ""];
+  const shares = Object.entries(baselinePredictions).map(([name, rows]) =>
+    [name, total(errors) / total(errorsOf(rows))] as const
+  );
   return {
     measures,
     baselines,
-    warnings: describeWarnings(predictions),
+    warnings: [...beside.warnings, ...describeWarnings(predictions)],
     verdictMeasure: targets.length > 1 ? undefined : "mse",
-    verdict: share < 1
-      ? `The mean squared error is ${formatPercent(share, 1)} of the baseline's, which predicts the mean.`
-      : `No better than the baseline, which predicts the mean: ${
-        formatPercent(share, 0)
-      } of its mean squared error.`,
-    sections: async () => [
-      scatterSection(
-        targets.map(({ name }, k) => ({ name, truth: truth[k], predictions: predicted[k] })),
-      ),
-      ...importanceSection("scaled squared error", await importanceOf()),
-      ...worstSection(
-        worst.map((i) => ({
-          ...series[i],
-          title: `${series[i].name}: ${
-            targets.map(({ name }, k) =>
-              `${name} predicted ${formatNumber(predicted[k][i])}, true ${formatNumber(truth[k][i])}`
-            ).join("; ")
-          }`,
-        })),
-        channels,
-        times,
-      ),
-    ],
+    verdict: `${numbersVerdict(shares.filter(([name]) => name !== itself))}${beside.text}`,
+    sections: async () => {
+      const importance = await importanceOf();
+      return [
+        scatterSection(
+          targets.map(({ name }, k) => ({ name, truth: truth[k], predictions: predicted[k] })),
+        ),
+        ...importanceSection("scaled squared error", importance),
+        ...worstSection(
+          worst.map((i) => ({
+            ...series[i],
+            title: `${series[i].name}: ${
+              targets.map(({ name }, k) =>
+                `${name} predicted ${formatNumber(predicted[k][i])}, true ${formatNumber(truth[k][i])}`
+              ).join("; ")
+            }`,
+          })),
+          channels,
+          { times, importance },
+        ),
+      ];
+    },
   };
+}
+
+/** Mean of some errors with its standard error. */
+function scaledMean(errors: readonly number[]): Omit<MeasuredMean, "measure"> {
+  const { mean, standardError } = meanWithError(errors);
+  return { value: mean, standardError };
+}
+
+/** Compares the mean squared error with those of baselines. @param shares Its quotient by that of each baseline. */
+function numbersVerdict(shares: readonly (readonly [name: string, share: number])[]): string {
+  const known = shares.filter(([, share]) => Number.isFinite(share));
+  if (shares.length === 0) return "The model predicts the mean.";
+  if (known.length === 0) return "The targets are constant: the mean predicts them without an error.";
+  const worse = known.filter(([, share]) => share >= 1);
+  const percent = ([name, share]: (typeof known)[number]) => `${formatPercent(share, 1)} of that of ${name}`;
+  const text = known.map(percent).join(" and ");
+  return worse.length === 0
+    ? `The mean squared error is ${text}.`
+    : `No better than ${worse.map(([name]) => name).join(" and ")}: the mean squared error is ${text}.`;
 }

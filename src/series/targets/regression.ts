@@ -3,10 +3,11 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberPrediction } from "../record/predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
-import type { Measures, Samples, Task } from "../../train/task.ts";
+import type { Calibration, Measures, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import { meanOutput } from "../models/ensemble.ts";
+import { fitLastValues, type LastValueWeights, readLastValues } from "../models/baselines.ts";
 import { closedForm, gradientTraining } from "./learning.ts";
 import type { SeriesTask } from "./score.ts";
 import {
@@ -31,6 +32,8 @@ export interface Regressor extends SeriesPredictor<NumbersBatch, NumberPredictio
   numbers(series: readonly Series[]): Promise<number[][]>;
   /** Numbers of the linear model that the network adds to, if there is one. */
   linearNumbers?(series: Series): number[];
+  /** Fits the baseline of evaluations, a linear model on the last values, to training series. */
+  calibrate(train: readonly Series[]): Promise<Calibration>;
 }
 
 /** Makes a model whose outputs are the targets of the record. */
@@ -64,6 +67,9 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     targets: tensor(targetsOf(series), { shape: [series.length, targets.length] }),
   });
   const toSamples = (series: readonly Series[]) => samplesOf(series, toBatch, network);
+  const { channels } = options.record;
+  /** Absent in runs of earlier versions. */
+  let linear: LastValueWeights | undefined;
   return {
     parameters: network.parameters,
     toBatch,
@@ -88,15 +94,39 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     fit: network.fit && (async (series) => {
       await network.fit!(series, Float64Array.from(targetsOf(series)));
     }),
+    calibrate(train) {
+      linear = fitLastValues(train, channels, targetsOf(train));
+      return Promise.resolve({ lastValues: linear });
+    },
+    useCalibration: (stored) => linear = requireLastValues(stored, targets.length, channels.length),
     evaluatePredictions: (series) =>
       evaluateNumbers({
         series,
         targets,
         predict,
-        channels: options.record.channels.map(({ name }) => name),
+        channels: channels.map(({ name }) => name),
         times: options.record.time.kind,
+        linear: linear && ((one) => unscaled(readLastValues(linear!, one, channels))),
+        validated: options.record.training?.validated,
+        model: options.settings.model,
       }),
   };
+}
+
+/** @throws {Error} If the stored value is not a linear model of this number of channels. */
+function requireLastValues(stored: Calibration, targets: number, channels: number): LastValueWeights {
+  const { lastValues } = stored as { lastValues?: LastValueWeights };
+  const isRight = Array.isArray(lastValues) && lastValues.length === targets &&
+    lastValues.every((row) =>
+      Array.isArray(row) && row.length === 1 + channels && row.every(Number.isFinite)
+    );
+  if (isRight) return lastValues;
+  throw new Error(
+    `damaged calibration in the weights: expected ${targets} times ${
+      1 + channels
+    } numbers of a linear model; ` +
+      "restore the file, or train again",
+  );
 }
 
 /** Mean squared and mean absolute error over the known targets. NaN is unknown. */
@@ -127,11 +157,10 @@ export function regression(
   options: RegressionOptions,
 ): Task<NumbersBatch, Samples<NumbersBatch>> & SeriesTask {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toSamples, numbers, linearNumbers, evaluatePredictions, onLoad, fit } =
-    regressor({
-      ...options,
-      train: splits.train,
-    });
+  const { parameters, evaluate, toSamples, numbers, linearNumbers, onLoad, fit, ...model } = regressor({
+    ...options,
+    train: splits.train,
+  });
   return {
     record,
     parameters,
@@ -145,6 +174,8 @@ export function regression(
     metric: { name: "loss", mode: "min" },
     predictValidation: () => numbers(splits.validation),
     predictLinear: linearNumbers && (() => splits.validation.map(linearNumbers)),
-    evaluatePredictions: () => evaluatePredictions(splits.test),
+    calibrate: () => model.calibrate(splits.train),
+    useCalibration: model.useCalibration,
+    evaluatePredictions: () => model.evaluatePredictions(splits.test),
   };
 }

@@ -115,23 +115,33 @@ interface ShownSeries {
 /** Maximum number of channels in the chart of a series. */
 const mostChannels = 6;
 
-/** Series with the largest errors. Empty without series. */
+/**
+ * Series with the largest errors. Empty without series.
+ *
+ * @param options `importance`: of each channel by name; the most important channels are drawn, otherwise the first.
+ */
 export function worstSection(
   shown: readonly ShownSeries[],
   channels: readonly string[],
-  times: TimeKind = "number",
+  { times = "number", importance = {} }: {
+    times?: TimeKind;
+    importance?: Readonly<Record<string, number>>;
+  } = {},
 ): Section[] {
   if (shown.length === 0) return [];
   const more = channels.length - mostChannels;
+  const drawn = [...channels.keys()].toSorted((a, b) =>
+    (importance[channels[b]] ?? 0) - (importance[channels[a]] ?? 0)
+  ).slice(0, mostChannels);
   return [{
     ...{ kind: "charts", title: "Largest errors" },
     charts: shown.map(({ title, times: shownTimes, values }): Chart => ({
       title,
-      panels: channels.slice(0, mostChannels).map((name, channel) => ({
+      panels: drawn.map((channel) => ({
         x: timeAxis(times),
-        y: { title: name },
+        y: { title: channels[channel] },
         marks: [{
-          ...{ kind: "line", name, x: shownTimes },
+          ...{ kind: "line", name: channels[channel], x: shownTimes },
           y: Array.from(shownTimes, (_, t) => values[t * channels.length + channel]),
         }],
       })),

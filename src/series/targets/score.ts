@@ -20,10 +20,13 @@ export interface Score {
    * squared error divided by the variance of the target.
    */
   readonly loss: number;
-  /** Loss of each series; their mean is the loss. */
-  readonly losses: readonly number[];
-  /** Error of each series: 1 for a wrong class and 0 for the right one; the loss for numbers. */
+  /**
+   * Error of each series. Classes: the Brier score, the sum of the squared differences of the probabilities from 1
+   * for the true class and 0 for the others. Numbers: the squared error divided by the variance of the target.
+   */
   readonly errors: readonly number[];
+  /** Errors of the best constant prediction: the fractions of the classes, or the means of the targets. */
+  readonly baseline: readonly number[];
   /** Fraction of the series whose class is predicted, from 0 to 1; only of classes. */
   readonly accuracy?: number;
   /** Coefficient of determination, 1 - loss, at most 1; only of numbers. */
@@ -60,13 +63,25 @@ function scoreClasses(
   const counts = new Array<number>(classes).fill(0);
   for (const label of labels) counts[label]++;
   const classesWithSeries = counts.filter((count) => count > 0).length;
-  const losses = outputs.map((scores, i) => {
-    const weight = balance ? labels.length / (classesWithSeries * counts[labels[i]]) : 1;
-    const probability = probabilitiesOf(scores, temperature)[labels[i]];
-    return -weight * Math.log(Math.max(probability, minProbability));
-  });
-  const errors = outputs.map((scores, i) => argmax(scores) === labels[i] ? 0 : 1);
-  return { loss: meanOf(losses), losses, errors, temperature, accuracy: 1 - meanOf(errors) };
+  const weights = labels.map((label) => balance ? labels.length / (classesWithSeries * counts[label]) : 1);
+  const probabilities = outputs.map((scores) => probabilitiesOf(scores, temperature));
+  const losses = probabilities.map((row, i) =>
+    -weights[i] * Math.log(Math.max(row[labels[i]], minProbability))
+  );
+  const brier = (row: readonly number[], i: number) =>
+    weights[i] * row.reduce((sum, p, k) => sum + (p - (k === labels[i] ? 1 : 0)) ** 2, 0);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const shares = counts.map((_, k) =>
+    weights.reduce((sum, weight, i) => sum + (labels[i] === k ? weight : 0), 0) / total
+  );
+  const wrong = outputs.filter((scores, i) => argmax(scores) !== labels[i]);
+  return {
+    loss: meanOf(losses),
+    errors: probabilities.map(brier),
+    baseline: labels.map((_, i) => brier(shares, i)),
+    temperature,
+    accuracy: 1 - wrong.length / labels.length,
+  };
 }
 
 function scoreNumbers(
@@ -74,29 +89,44 @@ function scoreNumbers(
   outputs: readonly ArrayLike<number>[],
 ): Score {
   const targets = Array.from(outputs[0], (_, target) => target);
-  const truths = targets.map((target) => series.map(({ targets }) => targets?.[target] ?? NaN));
-  const variances = truths.map((values) => {
+  const scaled = targets.map((target) => {
+    const values = series.map(({ targets }) => targets?.[target] ?? NaN);
     const known = values.filter((value) => !Number.isNaN(value));
     const mean = meanOf(known);
-    return meanOf(known.map((value) => (value - mean) ** 2));
+    // The variance of a constant target is 0.
+    return { values, mean, variance: meanOf(known.map((value) => (value - mean) ** 2)) || 1 };
   });
-  const errors = outputs.map((predicted, i) =>
-    targets.flatMap((target) => {
-      const error = (predicted[target] - truths[target][i]) ** 2 / variances[target];
-      return Number.isFinite(error) ? [error] : [];
-    })
-  );
-  const losses = errors.filter(({ length }) => length > 0).map(meanOf);
-  const loss = meanOf(losses);
-  return { loss, losses, errors: losses, r2: 1 - loss, temperature: 1 };
+  /** Mean squared error of each series with a known target. */
+  const errorsOf = (predicted: (i: number, target: number) => number) =>
+    series.flatMap((_, i) => {
+      const errors = scaled.flatMap(({ values, variance }, target) =>
+        Number.isNaN(values[i]) ? [] : [(predicted(i, target) - values[i]) ** 2 / variance]
+      );
+      return errors.length > 0 ? [meanOf(errors)] : [];
+    });
+  const errors = errorsOf((i, target) => outputs[i][target]);
+  const loss = meanOf(errors);
+  return {
+    loss,
+    errors,
+    baseline: errorsOf((_, target) => scaled[target].mean),
+    r2: 1 - loss,
+    temperature: 1,
+  };
 }
 
-/** Mean of some numbers, and its standard error. */
-export function meanWithError(values: readonly number[]): { mean: number; standardError: number } {
-  const { length } = values;
+/**
+ * Mean of some numbers, and its standard error; 0 for a single number.
+ *
+ * @param independent Number of independent numbers; by default all of them.
+ */
+export function meanWithError(
+  values: readonly number[],
+  independent = values.length,
+): { mean: number; standardError: number } {
   const mean = meanOf(values);
-  const variance = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / Math.max(1, length - 1);
-  return { mean, standardError: Math.sqrt(variance / length) };
+  const variance = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / Math.max(1, values.length - 1);
+  return { mean, standardError: Math.sqrt(variance / independent) };
 }
 
 /** Mean of some numbers. */

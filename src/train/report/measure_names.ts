@@ -17,6 +17,7 @@ const measureNames: Readonly<Record<string, MeasureName>> = {
   logLoss: { name: "log loss" },
   calibrationError: { name: "calibration error" },
   mse: { name: "mean squared error" },
+  "scaled mse": { name: "squared error in variances" },
   "half mse": { name: "half the mean squared error" },
   mae: { name: "mean absolute error" },
   mape: { name: "mean absolute percentage error", isPercent: true },

@@ -29,6 +29,10 @@ import { type ChannelPast, channelPasts, forecastFeatures, naiveValue } from "./
 const sizes = { trees: 100, leaves: 31 };
 /** Maximum number of rows to fit trees to: one for each step of a channel. With more, some windows are left out. */
 const maxRows = 50_000;
+/** Steps of a horizon in the estimate of operations. */
+const assumedHorizon = 24;
+/** Estimated scalar operations of a fit for each row. */
+const operationsPerRow = 1e6;
 /** Minimum default number of past steps. */
 const minContext = 64;
 
@@ -38,6 +42,9 @@ export const treeForecaster: WindowModelKind = {
   rejects: ["epochs", "learningRate", "patience"],
   defaults: { epochs: 1 },
   isCandidate: true,
+  // The size has no horizon: that of a day of hours is assumed.
+  operations: ({ samples, rows, channels }) =>
+    operationsPerRow * Math.min(maxRows, assumedHorizon * samples * rows * channels),
   takesKnown: true,
   contextOf: (season) => Math.max(minContext, 2 * season),
   make: makeTreeForecaster,

@@ -1,0 +1,194 @@
+/** Comparison of models for classes and numbers. */
+import type { PlanOptions } from "../../train/task.ts";
+import type { Splits } from "../../data/series.ts";
+import type { Candidate } from "./auto.ts";
+import { outOfTime } from "./candidate_failure.ts";
+import { lineOf } from "./comparison_report.ts";
+import {
+  type CandidateProblem,
+  chooseLength,
+  crossValidate,
+  type CrossValidation,
+} from "./cross_validation.ts";
+import type { ComparedModel, RecordedTraining } from "../record/recorded_training.ts";
+import type { SeriesSettings } from "../record/settings.ts";
+import { betterHalf, chooseSimplest, type Errors, isClearlyBehind, isUseful } from "./rules.ts";
+import { validatedOf } from "../targets/validated.ts";
+import { WorkBudget } from "./work.ts";
+
+/** Options of {@linkcode compareWholeSeries}. */
+interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOptions {
+  problem: CandidateProblem<Settings>;
+  settings: Settings;
+  /** Candidates, the simplest first. */
+  candidates: readonly Candidate[];
+  /** Number of folds, or the split into a training and a validation set. */
+  folds: number | Splits<readonly number[]>;
+  /** Numbers of optimiser steps to compare for models that are trained with gradients, ascending. */
+  steps: readonly number[];
+}
+
+/** Result of {@linkcode compareWholeSeries}. */
+interface ChosenModel extends Required<Pick<RecordedTraining, "chosen" | "compared" | "found">> {
+  readonly validated?: RecordedTraining["validated"];
+}
+
+/** A candidate with its scores so far. */
+interface Contender {
+  readonly candidate: Candidate;
+  /** Scores by length of training; a model that is fitted in closed form has one. */
+  readonly lengths: CrossValidation[];
+  /** Estimated work of its fits. */
+  seconds: number;
+  reason?: string;
+}
+
+/** A candidate with the score of its best length. */
+type Scored = Errors & { readonly one: Contender; readonly score: CrossValidation };
+
+/**
+ * Compares candidates for classes or numbers. Each is scored at the shortest length of training. Then only the
+ * better half of those that are trained with gradients is trained longer, and none that is clearly behind, except
+ * that the best of them is trained for the second length in any case. A training that is useful and not better than a
+ * shorter one is the last. If the choice is close, both candidates are
+ * scored once more with other folds. The first candidate is always scored; the others within the budget.
+ *
+ * @returns Undefined if the signal ended the comparison.
+ */
+export async function compareWholeSeries<Settings extends SeriesSettings>(
+  options: WholeSeriesComparison<Settings>,
+): Promise<ChosenModel | undefined> {
+  const { problem, settings, folds, steps, signal, onLine } = options;
+  const budget = new WorkBudget(settings, options);
+  const all = options.candidates.map((candidate): Contender => ({
+    ...{ candidate, lengths: [], seconds: 0 },
+    ...(candidate.reason ? { reason: candidate.reason } : {}),
+  }));
+  const print = (one: Contender) => onLine?.(`  ${lineOf(comparedOf(one))}`);
+  const score = async (one: Contender, length: number, repetition = 0) => {
+    const chosen = { ...settings, ...one.candidate.chosen };
+    const work = await problem.seconds(chosen, length) * (typeof folds === "number" ? folds : 1);
+    const refused = budget.spend(work, one === all[0]);
+    if (refused !== undefined) return refused;
+    one.seconds += work;
+    const found = await crossValidate(problem, chosen, {
+      ...{ folds, steps: [length], repetition, signal: budget.signal },
+    });
+    return found ?? outOfTime;
+  };
+  const look = async (one: Contender, length: number) => {
+    const found = await score(one, length);
+    if (typeof found === "string") one.reason = found;
+    else one.lengths.push(found);
+    print(one);
+  };
+
+  for (const one of all) {
+    if (signal?.aborted) return undefined;
+    const perfect = scoredOf(all).find(({ score }) => score.accuracy === 1 || score.loss === 0);
+    if (!one.reason && perfect) one.reason = `not started: ${labelOf(perfect.one)} makes no error`;
+    if (one.reason) print(one);
+    else await look(one, steps[0]);
+  }
+  let racing = all.filter(({ lengths, reason }) => !reason && lengths[0].steps > 0);
+  for (const [place, length] of steps.entries()) {
+    if (place === 0 || signal?.aborted) continue;
+    const before = racing;
+    racing = stillRacing(scoredOf(all), before, place === 1);
+    const ended = before.filter((one) => !racing.includes(one));
+    if (ended.length > 0) onLine?.(`  not trained longer: ${ended.map(endOf).join("; ")}`);
+    for (const one of racing) await look(one, length);
+    racing = racing.filter(({ reason }) => !reason);
+  }
+  if (signal?.aborted) return undefined;
+
+  let choice = chooseSimplest(scoredOf(all));
+  if (choice && choice.best !== choice.simplest && typeof folds === "number") {
+    const pair = [choice.simplest, choice.best];
+    onLine?.(
+      `  close: ${pair.map(({ one }) => labelOf(one)).join(" and ")} are compared with other folds too`,
+    );
+    const repeated: Scored[] = [];
+    for (const scored of pair) {
+      const again = await score(scored.one, scored.score.steps || steps[0], 1);
+      if (typeof again !== "string" && again.errors.length > 0) {
+        repeated.push({ ...scored, errors: scored.errors.map((error, i) => (error + again.errors[i]) / 2) });
+      }
+    }
+    if (signal?.aborted) return undefined;
+    if (repeated.length === pair.length) choice = chooseSimplest(repeated);
+  }
+  const { one, score: found } = choice?.simplest ?? { one: all[0], score: undefined };
+  onLine?.(`chosen: ${labelOf(one)}`);
+  const { candidate: { chosen, label } } = one;
+  return {
+    chosen: { ...chosen, ...(settings.search === undefined ? {} : { label }) },
+    compared: all.map(comparedOf),
+    found: {
+      steps: found?.steps ?? steps.at(-1)!,
+      temperature: found?.temperature ?? 1,
+      share: found?.share,
+    },
+    ...(found ? { validated: validatedOf(found) } : {}),
+  };
+}
+
+/** Why a candidate is not trained longer, for the line of all. */
+function endOf(one: Contender): string {
+  return `${labelOf(one)} (${one.reason?.replace(/^.*: /, "") ?? "it failed"})`;
+}
+
+function labelOf({ candidate }: Contender): string {
+  return candidate.label;
+}
+
+/** The candidates with a score. */
+function scoredOf(all: readonly Contender[]): Scored[] {
+  return all.flatMap((one) => {
+    const score = chooseLength(one.lengths);
+    return score && score.errors.length > 0
+      ? [{ one, score, errors: score.errors, baseline: score.baseline }]
+      : [];
+  });
+}
+
+/** Candidates that are trained longer. The others get their reasons. */
+function stillRacing(
+  scored: readonly Scored[],
+  racing: readonly Contender[],
+  keepsBest: boolean,
+): Contender[] {
+  const leader = chooseSimplest(scored)?.best;
+  if (!leader || racing.length === 0) return [];
+  const racers = scored.filter(({ one }) => racing.includes(one));
+  const half = betterHalf(racers);
+  const best = chooseSimplest(racers)?.best;
+  return racers.flatMap((racer) => {
+    const isBehind = isClearlyBehind(racer, leader) && !(keepsBest && racer === best);
+    const isFinished = isUseful(racer) && racer.score !== racer.one.lengths.at(-1);
+    if (half.includes(racer) && !isBehind && !isFinished) return [racer.one];
+    const why = isFinished
+      ? "more steps were not better"
+      : isBehind
+      ? `clearly behind ${labelOf(leader.one)}`
+      : "others are better";
+    racer.one.reason = `not trained longer: ${why}`;
+    return [];
+  });
+}
+
+/** A candidate in the record. */
+function comparedOf(one: Contender): ComparedModel {
+  const { candidate: { label }, lengths, seconds } = one;
+  const score = chooseLength(lengths);
+  const reason = one.reason ?? score?.reason;
+  const measures = Object.entries({ accuracy: score?.accuracy, r2: score?.r2, loss: score?.loss })
+    .filter(([, value]) => Number.isFinite(value));
+  return {
+    model: label,
+    ...(measures.length > 0 ? { measures: Object.fromEntries(measures) as Record<string, number> } : {}),
+    ...(reason ? { reason } : {}),
+    ...(score && score.steps > 0 && measures.length > 0 ? { steps: score.steps } : {}),
+    seconds,
+  };
+}

@@ -1,0 +1,117 @@
+/** The simplest models for classes and numbers, which every other model must win against. */
+import { normalise, type Series } from "../../data/series.ts";
+import { parameterOf } from "../../nn/layer.ts";
+import { tensor, zeros } from "../../tensor/creation.ts";
+import { tidy } from "../../tensor/scope.ts";
+import { inverseDeviations } from "../math/ridge.ts";
+import type { DataRecord } from "../record/data_record.ts";
+import { fitOutputs } from "./ridge_network.ts";
+import { type FittedModelKind, readAlike, requireFiniteOutputs } from "./series_network.ts";
+
+/** Features of a series for a linear model. */
+type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;
+
+/** Last known value of each channel, scaled; 0, the mean, if no value is known. */
+export const lastValues: Features = (series, channels) => {
+  const [{ values }] = normalise([series], channels);
+  return Float32Array.from(channels, (_, channel) => {
+    for (let i = values.length - channels.length + channel; i >= 0; i -= channels.length) {
+      if (!Number.isNaN(values[i])) return values[i];
+    }
+    return 0;
+  });
+};
+
+/** A linear model of the last values: for each output its intercept, then a weight for each channel. */
+export type LastValueWeights = readonly (readonly number[])[];
+
+/**
+ * Fits a ridge regression on the last values.
+ *
+ * @param targets `(series, outputs)`; NaN is unknown.
+ */
+export function fitLastValues(
+  series: readonly Series[],
+  channels: DataRecord["channels"],
+  targets: readonly number[],
+): LastValueWeights {
+  const outputs = targets.length / series.length;
+  const features = series.map((one) => lastValues(one, channels));
+  const scales = inverseDeviations(features);
+  const { mean, scale, weight, bias } = fitOutputs(features, scales, Float64Array.from(targets), {
+    ...{ outputs, isShared: false },
+  });
+  return Array.from(bias, (start, k) => {
+    const weights = Array.from(scale, (one, f) => one * weight[f * outputs + k]);
+    return [weights.reduce((sum, one, f) => sum - one * mean[f], start), ...weights];
+  });
+}
+
+/** Outputs of a linear model of the last values for a series. */
+export function readLastValues(
+  fitted: LastValueWeights,
+  series: Series,
+  channels: DataRecord["channels"],
+): number[] {
+  const values = lastValues(series, channels);
+  return fitted.map(([start, ...weights]) => weights.reduce((sum, one, f) => sum + one * values[f], start));
+}
+
+/** The mean of the targets, or the fractions of the classes. */
+export const constant: FittedModelKind = ridgeOn(() => new Float32Array(1));
+
+/** A ridge regression on the last value of each channel. */
+export const lastValueModel: FittedModelKind = ridgeOn(lastValues);
+
+/** A ridge regression on features. */
+function ridgeOn(featuresOf: Features): FittedModelKind {
+  return {
+    takes: [],
+    isCandidate: true,
+    defaults: { epochs: 1 },
+    rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+    network({ record }, outputs) {
+      const { channels } = record;
+      const read = (series: readonly Series[]) => series.map((one) => featuresOf(one, channels));
+      const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };
+      const { length: count } = featuresOf(emptySeries, channels);
+      const parameters = {
+        mean: parameterOf(() => zeros([count])),
+        scale: parameterOf(() => zeros([count])),
+        weight: parameterOf(() => zeros([count, outputs])),
+        bias: parameterOf(() => zeros([outputs])),
+      };
+      const { mean, scale, weight, bias } = parameters;
+      const inputs = (series: readonly Series[]) => ({
+        coeffs: tensor(read(series).flatMap((row) => [...row]), { shape: [series.length, count] }),
+        lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
+      });
+      const outputsOf = ({ coeffs }: Pick<ReturnType<typeof inputs>, "coeffs">) =>
+        coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
+      return {
+        parameters,
+        regularised: parameters,
+        inputs,
+        outputs: outputsOf,
+        lengthOf: () => 1,
+        async read(series) {
+          const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
+          rows.forEach((row, i) => requireFiniteOutputs(series[i].name, row));
+          return rows;
+        },
+        fit(series, targets) {
+          const features = read(series);
+          const isShared = record.targets === undefined;
+          const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
+          tidy(() => {
+            for (const name of ["mean", "scale", "weight", "bias"] as const) {
+              const values = Float32Array.from(fitted[name]);
+              parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
+            }
+          });
+          return Promise.resolve(fitted.leftOut);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** The comparison of models for numbers: which are trained longer, and which are left out. */
+import assert from "node:assert/strict";
+import { compareWholeSeries } from "../../src/series/choose/compare_series.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { tinyTask } from "../train/tiny_task.ts";
+
+const settings = { seed: 0, batchSize: 8, budget: "1m" } as SeriesSettings;
+const series = Array.from({ length: 12 }, (_, i) => ({
+  name: `${i}`,
+  times: Float64Array.of(0),
+  values: Float64Array.of(0),
+  label: -1,
+  targets: Float64Array.of(i % 2 ? 1 : -1),
+}));
+
+/** Error of a model's predictions after some steps; undefined for a model that is fitted in closed form. */
+type Models = Readonly<Record<string, (steps: number) => number>>;
+
+/**
+ * Compares models whose errors are given.
+ *
+ * @param closed Names of the models that are fitted in closed form.
+ * @param seconds Work of a fit.
+ */
+async function compare(models: Models, closed: readonly string[], seconds = 0.01) {
+  const trainings: string[] = [];
+  const lines: string[] = [];
+  const found = await compareWholeSeries({
+    settings,
+    problem: {
+      series,
+      classes: 0,
+      seconds: () => seconds,
+      async task({ model }, { validation }, steps) {
+        trainings.push(`${model} ${steps}`);
+        const { optimizer, schedule, ...task } = await tinyTask();
+        return {
+          ...task,
+          ...(closed.includes(model!) ? { fit: async () => {} } : { optimizer, schedule }),
+          predictValidation: () =>
+            Promise.resolve(validation.map((place) => [
+              series[place].targets[0] * (1 - models[model!](steps) * (place < 6 ? 1 : 0.9)),
+            ])),
+        };
+      },
+    },
+    candidates: Object.keys(models).map((label) => ({ label, chosen: { model: label } })),
+    folds: 2,
+    steps: [1, 3, 10],
+    onLine: (line) => lines.push(line),
+  });
+  const reasons = Object.fromEntries(found!.compared.map(({ model, reason }) => [model, reason]));
+  return { found: found!, trainings: [...new Set(trainings)], reasons, lines };
+}
+
+Deno.test("only the better half of the networks is trained longer, as long as it gets better", async () => {
+  const { found, trainings, reasons } = await compare({
+    simple: () => 0.9,
+    good: (steps) => steps > 1 ? 0.3 : 0.8,
+    bad: () => 0.95,
+  }, ["simple"]);
+  assert.deepEqual(trainings, ["simple 1", "good 1", "bad 1", "good 3", "good 10"]);
+  assert.equal(found.chosen.model, "good");
+  assert.equal(found.found.steps, 3);
+  assert.match(reasons.bad!, /^not trained longer: /);
+});
+
+Deno.test("networks far behind a simple model get one more look at the best of them", async () => {
+  const { found, trainings, reasons, lines } = await compare({
+    simple: () => 0.1,
+    first: () => 0.9,
+    second: (steps) => 0.8 - 0.01 * steps,
+  }, ["simple"]);
+  assert.deepEqual(trainings, ["simple 1", "first 1", "second 1", "second 3"]);
+  assert.equal(found.chosen.model, "simple");
+  assert.equal(reasons.first, "not trained longer: clearly behind simple");
+  assert.equal(reasons.second, "not trained longer: clearly behind simple");
+  assert.ok(lines.includes("  not trained longer: second (clearly behind simple)"), lines.join("\n"));
+});
+
+Deno.test("nothing is compared after a model without an error", async () => {
+  const { trainings, reasons } = await compare({ simple: () => 0, other: () => 0.5 }, ["simple"]);
+  assert.deepEqual(trainings, ["simple 1"]);
+  assert.equal(reasons.other, "not started: simple makes no error");
+});
+
+Deno.test("a model whose work exceeds the budget is left out, except the first one", async () => {
+  const { found, reasons } = await compare({ simple: () => 0.9, other: () => 0.5 }, ["simple", "other"], 40);
+  assert.equal(found.chosen.model, "simple");
+  assert.match(
+    reasons.other!,
+    /^not started: its work is 1 minute 20 seconds on a typical machine, and the budget/,
+  );
+});
+
+Deno.test("a model that is worse than the mean is not chosen over a better one", async () => {
+  const { found } = await compare({ bad: () => 2.5, constant: () => 1.1 }, ["bad", "constant"]);
+  assert.equal(found.chosen.model, "constant");
+});
