@@ -168,7 +168,7 @@ const runtimeFiles = [
   "src/data/table/sqlite.ts",
 ];
 
-/** Uses of Deno or of Node in a line of code. Comments and the name of a symbol are none. */
+/** Uses of Deno or of Node in a line of code. Comments and the name of a symbol are not uses. */
 const usesRuntime = /^(?!\s*(\*|\/\/|\/\*)).*(?<!\.for\(")(\bDeno\.[a-z]|["']node:)/m;
 
 Deno.test("only src/platform and the listed files use Deno or Node", async () => {

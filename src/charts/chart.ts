@@ -33,7 +33,7 @@ export interface PointsMark {
 export interface BandMark {
   /** Kind of the mark. */
   readonly kind: "band";
-  /** Name of a line in the same chart; the band has its colour. By default, the band has a colour of its own. */
+  /** Name of a line in the same chart; the band has its colour. By default, no line has this colour. */
   readonly of?: string;
   /** Name in the legend. */
   readonly name: string;

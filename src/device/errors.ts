@@ -129,7 +129,7 @@ export class WeftError extends Error implements ErrorFields {
   /**
    * Makes an error.
    *
-   * @param text What is wrong.
+   * @param text The fault.
    * @param write Formats the names of options in the message.
    */
   constructor(
@@ -167,7 +167,7 @@ export class OptionError extends WeftError {
   /** `"OptionError"`. */
   override name = "OptionError";
 
-  /** Makes an error about an option. @param text What is wrong. */
+  /** Makes an error about an option. @param text The fault. */
   constructor(code: ErrorCode, text: ErrorText, details?: ErrorDetails) {
     super(code, text, details, (option) => option);
   }

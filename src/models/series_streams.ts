@@ -49,7 +49,7 @@ export interface SeriesStreams<State = unknown> {
   check(state: unknown): void;
 }
 
-/** What reads one observation of a batch of series. */
+/** A model that reads one observation of a batch of series. */
 interface StreamedStep {
   readonly name: string;
   readonly inputChannels: number;

@@ -46,7 +46,7 @@ export function activationFunction(activation: Activation): (x: Tensor) => Tenso
 export interface HiddenLayers {
   /** Features of each hidden layer. */
   width: number;
-  /** The number of hidden layers. With 0 the network is one linear layer. */
+  /** The number of hidden layers. With 0 the network has only its linear output layer. */
   depth: number;
 }
 

@@ -58,7 +58,7 @@ export function traceFunctions<F extends readonly TensorFunction[]>(
   };
 }
 
-/** A traced vector field, and the traced norm of the user if there is one. */
+/** A traced vector field, and the traced norm if the user gives a norm. */
 export type TracedField = TracedFunctions<
   readonly [VectorField] | readonly [VectorField, measure: NonNullable<ErrorScale["measure"]>]
 >;

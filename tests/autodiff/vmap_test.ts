@@ -353,7 +353,7 @@ testOnDevices("per-example gradients and tangents around a compiled scan and a s
   }
 });
 
-Deno.test("vmap maps over series with observation times of their own", async () => {
+Deno.test("vmap maps over series with different observation times", async () => {
   setCurrentDevice(cpu);
   const times = normal(key(4), [examples, 6]).abs().add(0.1).cumsum(1);
   // Times along one axis are numbers of the host, which cannot be mapped; times with an axis for series can.

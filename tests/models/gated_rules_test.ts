@@ -1,4 +1,4 @@
-/** Learning rules with signals of their own: golden values by loops over numbers, and gradients. */
+/** Learning rules with additional signals: golden values by loops over numbers, and gradients. */
 import assert from "node:assert/strict";
 import {
   checkGradients,

@@ -65,7 +65,7 @@ Deno.test("the list of options of an interface includes the lists of the interfa
   assert.deepEqual(repeats, []);
 });
 
-Deno.test("options of experiments with the same help are one option", () => {
+Deno.test("options of experiments with the same help are the same value", () => {
   // Copies with other defaults share the function `accepts` of the option.
   const options = new Map(
     experiments.flatMap(({ name: experiment, options }) =>

@@ -66,5 +66,5 @@ export function faultOf(error: unknown, operation?: string): string | undefined 
   const isOwn = ownMessages.some((pattern) => pattern.test(message));
   if (!isOwn && rawMessages.some((pattern) => pattern.test(message))) return `a raw message: ${message}`;
   const start = operation === undefined ? /^[A-Za-z]\w*(\.\w+)*: / : new RegExp(`^${operation}: `);
-  if (!start.test(message)) return `no name of the operation: ${message}`;
+  if (!start.test(message)) return `without the name of the operation: ${message}`;
 }

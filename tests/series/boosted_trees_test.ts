@@ -95,7 +95,7 @@ Deno.test("a tree is the one that an exhaustive search finds, with missing value
   }
 });
 
-Deno.test("step functions are fitted exactly, and missing values have a side of their own", async () => {
+Deno.test("step functions are fitted exactly, and missing values go to the better side", async () => {
   const x = Float64Array.from({ length: 100 }, (_, i) => i % 10 === 3 ? NaN : i);
   const steps = x.map((value) => Number.isNaN(value) ? 7 : value < 30 ? 1 : value < 60 ? -2 : 5);
   for (const loss of ["squared", "absolute"] as const) {

@@ -22,7 +22,7 @@ Deno.test("a horizon is the nearest whole number of steps", () => {
   }
 });
 
-Deno.test("a horizon that is no time, or shorter than half a step, is rejected", () => {
+Deno.test("a horizon that is not a time, or shorter than half a step, is rejected", () => {
   for (const value of [0, 1.5, NaN, "0h", "-1h", "h", "1 fortnight", "1.2.3h"]) {
     assert.ok(!isHorizon(value), `${value}`);
   }

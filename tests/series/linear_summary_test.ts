@@ -1,4 +1,4 @@
-/** The linear model of summaries, to which models of users' own series add. */
+/** The linear model of summaries beneath models of users' own series. */
 import assert from "node:assert/strict";
 import { fitLinear, linearOutputs } from "../../src/series/math/screened_ridge.ts";
 import { classify, openTrained, regress } from "../../src/series/mod.ts";

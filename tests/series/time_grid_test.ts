@@ -39,7 +39,7 @@ Deno.test("a series is predicted alike whether its rows are absent or have empty
   assert.notDeepEqual(await scoresOf(offGrid, absent), await scoresOf(offGrid, empty));
 });
 
-Deno.test("series that start at different dates have a grid and an origin of their own", () => {
+Deno.test("series that start at different dates have different grids and origins", () => {
   const days = setOf([seriesAt([1e9, 1e9 + 86400]), seriesAt([2e9 + 7, 2e9 + 7 + 3 * 86400])], "date");
   const { origin, grid } = recordClock(days, 1);
   assert.deepEqual([origin, grid], ["first observation of each series", { gap: 86400 }]);

@@ -15,7 +15,7 @@ Deno.test("a server accepts its own pages, allowed origins and programs", () => 
   request("http://models.example/predict", null, { origins: [] })();
 });
 
-Deno.test("a server refuses other hosts and pages of other origins", () => {
+Deno.test("a server rejects other hosts and pages of other origins", () => {
   assert.throws(request("http://evil.example:8000/predict", null), refused);
   assert.throws(request("http://evil.example:8000/predict", "http://evil.example:8000"), refused);
   assert.throws(request("http://127.0.0.1:8000/predict", "http://evil.example"), refused);

@@ -31,7 +31,7 @@ import { testLong } from "../devices.ts";
 const isBusy = (error: unknown) =>
   error instanceof RequestError && error.status === 503 && error.headers["retry-after"] === "1";
 
-Deno.test("the account refuses what exceeds the share of a use, and counts everything that is returned", () => {
+Deno.test("the account rejects bytes above the share of a use, and counts everything that is returned", () => {
   const account = accountOf(1000);
   const reserved = account.used;
   assert.ok(memoryUses.reduce((sum, use) => sum + shares[use], 0) <= 1 + 1e-9, "the shares exceed the total");

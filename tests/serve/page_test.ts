@@ -22,7 +22,7 @@ testLong(
     const page = await (await handler(new Request(`${address}/`))).text();
     assert.match(page, /<input type="file"/);
     assert.match(page, /columns series, time, x, ward\./);
-    assert.doesNotMatch(page, / style=/, "the policy refuses inline styles");
+    assert.doesNotMatch(page, / style=/, "the policy blocks inline styles");
 
     const answered = await handler(post(table(3, false).replaceAll("s1,", "<b>s1</b>,")));
     const html = await answered.text();

@@ -30,7 +30,7 @@ async function trimmed(
 }
 
 Deno.test({
-  name: "garbage is returned to Linux if Deno was told to trim its memory",
+  name: "Deno with the variable of trims returns garbage to Linux",
   ignore: Deno.build.os !== "linux",
   async fn() {
     const { before, after } = await trimmed({ DENO_USR2_MEMORY_TRIM: "1" }, 200);
@@ -38,7 +38,7 @@ Deno.test({
   },
 });
 
-Deno.test("a process that was not told to trim its memory gets no signal", async () => {
+Deno.test("a process without the variable of trims gets no signal", async () => {
   const { before, after } = await trimmed({}, 10);
   assert.ok(before - after < 100, `${before} MB became ${after} MB`);
 });

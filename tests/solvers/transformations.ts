@@ -107,7 +107,7 @@ function sde(options: SdeOptions, more: Partial<Kind> = {}): Kind {
 /** Made once, because a layer cannot be made in the function of `jit`. */
 let gru: ReturnType<typeof GRU> | undefined;
 
-/** All kinds of solves. A new kind is one entry. */
+/** All kinds of solves. A new kind needs a single entry. */
 export const kinds: readonly Kind[] = [
   {
     name: "scan",
@@ -282,7 +282,7 @@ function inHostLoop(solve: Solve): (w: Tensor, xs: Tensor) => Tensor {
   };
 }
 
-/** All transformations. A new one is one entry. */
+/** All transformations. A new transformation needs a single entry. */
 export const transformations: Readonly<Record<string, Transformation>> = {
   vmap: {
     run: (solve, { w, xs }) => vmap(solve, { inAxes: [null, 0] })(w, xs),

@@ -43,7 +43,7 @@ Deno.test(
       ]
     ) assert.ok(text.includes(shown), shown);
     assert.match(headers.get("content-security-policy")!, /^default-src 'none'; .*form-action 'self'/);
-    assert.doesNotMatch(text, / style=/, "the policy refuses inline styles");
+    assert.doesNotMatch(text, / style=/, "the policy blocks inline styles");
     const part = await get(viewOf(path), "/?part");
     assert.ok(text.includes(part.text), "the part is the content of the page");
     assert.doesNotMatch(part.text, /<script/);

@@ -110,7 +110,7 @@ export function groupStages(
 }
 
 /**
- * Evaluates groups in order for all steps. The stages of a group are one operation with as many steps as all stages together.
+ * Evaluates groups in order for all steps. A group is evaluated by one operation with as many steps as all stages together.
  *
  * @param values Values of the inputs. The values of the nodes are added.
  */

@@ -57,7 +57,7 @@ export interface WARPOptions extends ParameterOptions {
    */
   root: WARPRootOptions | "none";
   /**
-   * What the root network predicts: values, normal distributions, or logits of classes.
+   * Kind of the predictions of the root network: values, normal distributions, or logits of classes.
    *
    * @default {"values"}
    */

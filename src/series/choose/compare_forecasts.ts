@@ -21,7 +21,7 @@ export interface ForecastTask extends Task {
   scoreValidation(): Promise<Pick<Scored, "horizons" | "measures" | "validated">>;
 }
 
-/** Makes the task of a candidate. @param earlier Number of periods by which training and validation end earlier. */
+/** Makes the task of a candidate. @param earlier Number of periods between the end of validation and the test. */
 type TaskOf = (settings: SeriesSettings, earlier: number) => Promise<ForecastTask>;
 
 /** Measures that are reported. */

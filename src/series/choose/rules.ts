@@ -15,7 +15,7 @@ export interface Errors {
 const mostErrors = 4;
 /** Factor of the baseline's error that allows for rounding: the baseline itself may be a candidate. */
 const rounding = 1 + 1e-9;
-/** Number of standard errors from which a candidate is clearly behind another one. */
+/** Minimum distance of a candidate that is clearly behind another one, in standard errors. */
 const clearErrors = 2;
 
 /** Errors with a bound, so that one series whose prediction explodes does not decide. */

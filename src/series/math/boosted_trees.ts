@@ -23,7 +23,7 @@ export interface BoostedTrees extends Nodes<Int32Array, Float64Array> {
 export interface BoostedTreesOptions extends Partial<TreeLimits> {
   /**
    * Loss: half the squared error, the absolute error, or the cross-entropy of classes. Targets of classes are
-   * 0, 1, ..., and outputs their logits; for two classes there is one output, the log-odds of class 1.
+   * 0, 1, ..., and outputs their logits; two classes have a single output, the log-odds of class 1.
    */
   readonly loss: "squared" | "absolute" | "classes";
   /** Number of classes, at least 2, for the loss `"classes"`. */

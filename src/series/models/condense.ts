@@ -68,7 +68,7 @@ export function condense(series: Series, channels: number, rows: number): Series
   return { ...series, times, values };
 }
 
-/** How series are shortened, in words. Undefined if the rows stay as they are. */
+/** The shortening of series in words; undefined if the rows are not changed. */
 export function describeCondensing(
   condensing: RecordedCondensing | undefined,
   series: readonly Pick<Series, "times">[],

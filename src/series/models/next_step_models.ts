@@ -240,7 +240,7 @@ function ofWarp(
   };
 }
 
-/** A kind of model with as many parameters as WARP of the same sizes, unless the sizes have its own. */
+/** A kind of model with as many parameters as WARP of the same sizes, unless the number is among the sizes. */
 function asLargeAsWarp(
   make: (sizes: ForecastModelSizes) => ForecastModel,
   others: readonly ("units" | "layers")[] = [],

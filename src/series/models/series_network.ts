@@ -40,7 +40,7 @@ export type SeriesInputs = {
   readonly lengths: Tensor;
   /** Static channels that determine the initial state. Shape (batch, features). */
   readonly staticFeatures?: Tensor;
-  /** Outputs of the linear model of summaries, to which the model adds. Shape (batch, outputs). */
+  /** Outputs of the linear model of summaries. The outputs of the model are added to them. Shape (batch, outputs). */
   readonly linear?: Tensor;
 };
 
@@ -98,7 +98,7 @@ export interface SeriesNetwork {
   /** Outputs of the model for each series. They do not depend on the other series. */
   read(series: readonly Series[]): Promise<Float32Array[]>;
   /**
-   * Streams of series. Their rows are the scaled time and channels, and the outputs of the linear model if there is one.
+   * Streams of series. Their rows are the scaled time and channels, and the outputs of the linear model, if the network adds to such a model.
    * Undefined unless the settings are online and the model has streams.
    */
   readonly streams?: SeriesModel["streams"];

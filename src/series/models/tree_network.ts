@@ -35,7 +35,7 @@ function settingsFor(series: number) {
 
 /** Number of folds of this cross-validation. */
 const folds = 3;
-/** Share of the rows of each tree, and of the features, of which it has at least `leastFeatures`. */
+/** Share of the rows of each tree, and of its features. A tree has at least `leastFeatures` features. */
 const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
 /** Rows of a bin, and the number of bins for few rows. */
 const [rowsPerBin, leastBins] = [10, 16];

@@ -16,7 +16,7 @@ import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "../re
 
 /** Options of {@linkcode readSeries}. */
 export interface SeriesReadOptions extends TableOptions, ReadOptions {
-  /** What is predicted. */
+  /** Kind of the targets. */
   targets: TargetKind;
   /** Name of the problem of the UEA archive, if the path contains several. */
   problem?: string;

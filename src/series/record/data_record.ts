@@ -176,7 +176,7 @@ export interface RecordedSeries {
   readonly digest: string;
 }
 
-/** Channels and times of a record, in which another file must be written. */
+/** Channels and times of a record. Another file must have the same. */
 export interface RecordedForm {
   /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly Pick<RecordedChannel, "name" | "column">[];

@@ -5,7 +5,7 @@ import type { Calibration } from "../../train/task.ts";
 export interface ComparedModel {
   /** Name of the model. */
   readonly model: string;
-  /** Measures on data that the model did not learn from. Undefined if there are none. */
+  /** Measures on data that the model did not learn from; undefined if it has no score. */
   readonly measures?: Readonly<Record<string, number>>;
   /** Why there are no measures, or why the model was not trained longer. */
   readonly reason?: string;

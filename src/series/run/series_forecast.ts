@@ -103,7 +103,7 @@ interface ForecastData {
   readonly recorded: DataRecord["split"]["train"];
   readonly given: ExtendedSet["until"];
   readonly earlier?: DataRecord;
-  /** Number of periods by which training and validation end earlier; 0 by default. */
+  /** Number of periods between the end of validation and the test; 0 by default. */
   readonly shift?: number;
 }
 

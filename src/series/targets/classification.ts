@@ -39,7 +39,7 @@ export type SeriesBatch = SeriesInputs & {
 export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
   /** Scores of the classes for each series, before the softmax. */
   classScores(series: readonly Series[]): Promise<ArrayLike<number>[]>;
-  /** Scores of the linear model that the network adds to, if there is one. */
+  /** Scores of the linear model, if the network adds to such a model. */
   linearScores?(series: Series): ArrayLike<number>;
   /**
    * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs. A

@@ -30,7 +30,7 @@ type NumbersBatch = SeriesInputs & {
 export interface Regressor extends SeriesPredictor<NumbersBatch, NumberPrediction> {
   /** Predicted targets of each series, in the units of the data. */
   numbers(series: readonly Series[]): Promise<number[][]>;
-  /** Numbers of the linear model that the network adds to, if there is one. */
+  /** Numbers of the linear model, if the network adds to such a model. */
   linearNumbers?(series: Series): number[];
   /** Fits the baseline of evaluations, a linear model on the last values, to training series. */
   calibrate(train: readonly Series[]): Promise<Calibration>;

@@ -148,7 +148,7 @@ export interface ShareScore extends Score {
  * series can be worse than the linear model.
  *
  * @param outputs Class scores or numbers of each series.
- * @param linear Those of the linear model; undefined for a series of a fold without one.
+ * @param linear Scores or numbers of the linear model; undefined for a series of a fold without a linear model.
  */
 export function scoreWithShare(
   series: Parameters<typeof scoreOutputs>[0],

@@ -6,7 +6,7 @@ import { meanWithError, type Score } from "./score.ts";
 /** A measure with its standard error. */
 export type MeasuredMean = NonNullable<RecordedTraining["validated"]>;
 
-/** Number of standard errors from which two measures differ by more than chance. */
+/** Minimum difference of two measures that is more than chance, in standard errors. */
 const clearErrors = 2;
 
 /** The measure of a cross-validation: the accuracy of classes, or the squared error of numbers. */

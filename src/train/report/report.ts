@@ -123,7 +123,7 @@ ${[...charts, ...shown].map(renderSection).join("\n")}`,
   };
 }
 
-/** Whether a task was fitted in closed form: there is one epoch, without a learning rate. */
+/** Whether a task was fitted in closed form: it has a single epoch without a learning rate. */
 function isClosedForm(metrics: readonly EpochMetrics[]): boolean {
   return metrics.length > 0 && metrics[0].learningRate === undefined;
 }

@@ -16,7 +16,7 @@ export interface RawConnection extends Disposable {
   read(milliseconds: number): Promise<string>;
 }
 
-/** Opens a connection. Undefined if the server refuses it. */
+/** Opens a connection. Undefined if the server rejects it. */
 export async function connect(port: number): Promise<RawConnection | undefined> {
   let connection: Deno.TcpConn;
   try {
