@@ -178,7 +178,11 @@ testLong(
     const model = await regress({ ...data, channels: ["x", "w"], targets: ["y"] }, { ...few, noRefit: true });
     await model.save(`${folder}/run`);
     const table = `${folder}/table.csv`;
-    await Deno.writeTextFile(table, "series,time,x,w,label\na,0,1e9,0,3\na,1,2,0,3\nb,0,1,0,3\nb,1,2,0,3\n");
+    const usual = Array.from({ length: 10 }, (_, t) => `b,${t},${t + 0.3},0,3`);
+    await Deno.writeTextFile(
+      table,
+      ["series,time,x,w,label", "a,0,1e9,0,3", "a,1,2,0,3", ...usual, ""].join("\n"),
+    );
     const expected =
       /^warning: values of "x" far outside the training data .* in 1 series, such as 1e9 in "a"/m;
     const predicted = await runTask("predict", `${folder}/run`, table);

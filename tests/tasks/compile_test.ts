@@ -70,7 +70,8 @@ function loadedBy({ roots, modules, redirects, npmPackages }: Graph): {
  * photographs. Tables are written without a test if its package is missing. The papers' experiments are
  * embedded, because the command `train` imports them. The file of a user's model is read from the disk.
  */
-const leftOut = /await import\((dawnPackage|testPackage|decoderPackage|papers|url\.href)\)/;
+const leftOut =
+  /await import\((?:\/\* webpackIgnore: true \*\/ )?(dawnPackage|testPackage|decoderPackage|papers|url\.href)\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its
