@@ -5,11 +5,14 @@ import type { WARPModel } from "../src/models/warp/warp.ts";
 import type { ParameterTree } from "../src/nn/layer.ts";
 import { CubicSpline } from "../src/paths/cubic_spline.ts";
 import { withChosen } from "../src/series/choose/auto.ts";
+import { linearOutputs } from "../src/series/math/screened_ridge.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
 import { wholeSeriesKinds } from "../src/series/models/model.ts";
 import { seriesModels } from "../src/series/models/series_models.ts";
 import { ownNetwork } from "../src/series/run/own_series.ts";
 import { probabilitiesOf } from "../src/series/record/predictions.ts";
+import { RunningSummary } from "../src/series/record/running_summary.ts";
+import { scaledSeries, unscaledValue } from "../src/series/record/scaled_values.ts";
 import { seriesNetwork } from "../src/series/models/series_network.ts";
 import { openRows } from "../src/series/models/series_reading.ts";
 import type { SeriesSettings } from "../src/series/record/settings.ts";
@@ -60,8 +63,10 @@ export async function lookInside(made: Made, series: Series, temperature: number
       ...[1, ...new Array<number>(settings.depth ?? ownNetwork.depth).fill(settings.hidden)],
       classes.length,
     ]);
-  const probabilities = outputs.map((scores) => probabilitiesOf(scores, temperature));
   const start = time.origin === "zero" ? 0 : series.times[0];
+  const at = controls.map((row) => start + row[0] / time.scale);
+  const probabilities = withLinearModel(outputs, at, series, record)
+    .map((scores) => probabilitiesOf(scores, temperature));
   return {
     ...state,
     name: series.name,
@@ -71,12 +76,34 @@ export async function lookInside(made: Made, series: Series, temperature: number
     observed: channels.map((_, c) =>
       Array.from(series.times, (_, t) => series.values[t * channels.length + c])
     ),
-    at: controls.map((row) => start + row[0] / time.scale),
-    path: channels.map(({ mean, standardDeviation }, c) =>
-      controls.map((row) => mean + standardDeviation * row[c + 1])
-    ),
+    at,
+    path: channels.map((channel, c) => controls.map((row) => unscaledValue(row[c + 1], channel))),
     probabilities: classes.map((_, label) => probabilities.map((row) => row[label])),
   };
+}
+
+/** Adds the outputs of the linear model of the rows so far, as predictions do, if the network adds to such a model. */
+function withLinearModel(
+  outputs: readonly ArrayLike<number>[],
+  at: readonly number[],
+  series: Series,
+  record: DataRecord,
+): readonly ArrayLike<number>[] {
+  const { linear, channels, training, time } = record;
+  if (!linear) return outputs;
+  const share = training?.found?.share ?? 1;
+  const { times } = series;
+  const { values } = scaledSeries(series, channels);
+  const summary = new RunningSummary(channels.length);
+  const rounding = 1e-6 / time.scale;
+  let rows = 0;
+  return outputs.map((output, i) => {
+    for (; rows < times.length && (rows === 0 || times[rows] <= at[i] + rounding); rows++) {
+      summary.add(times[rows], values, rows * channels.length);
+    }
+    const added = linearOutputs(linear, summary.features(record));
+    return Array.from(output, (number, k) => share * number + added[k]);
+  });
 }
 
 /** Follows a path by a stream of close observations, since models return their states only from streams. */

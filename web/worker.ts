@@ -14,7 +14,7 @@ type Handlers = {
 let [isPaused, training]: [boolean, AbortController | undefined] = [false, undefined];
 /** Lets a paused training go on. */
 let resume = () => {};
-/** Ends with the training. */
+/** Settles when the training has ended. */
 let ended: Promise<unknown> = Promise.resolve();
 
 async function stopTraining(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The linear model of summaries beneath models of users' own series. */
 import assert from "node:assert/strict";
-import { fitLinear, linearOutputs } from "../../src/series/math/screened_ridge.ts";
+import { fitScreenedRidge, linearOutputs } from "../../src/series/math/screened_ridge.ts";
 import { classify, openTrained, regress } from "../../src/series/mod.ts";
 import type { DataRecord, RecordedChannel } from "../../src/series/record/data_record.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
@@ -24,7 +24,7 @@ Deno.test("the outputs of a linear model are the bias and the weighted distances
 
 Deno.test("a fit finds a linear function, and leaves out constant features", () => {
   const rows = Array.from({ length: 40 }, (_, i) => [7, i, (i * 17) % 40]);
-  const linear = fitLinear(rows, Float64Array.from(rows, ([, x, y]) => 5 + 2 * x - y), 0);
+  const linear = fitScreenedRidge(rows, Float64Array.from(rows, ([, x, y]) => 5 + 2 * x - y), 0);
   assert.deepEqual(linear.places.toSorted(), [1, 2]);
   for (const row of [[7, 0, 0], [7, 10, 30], [0, 50, -5]]) {
     close(linearOutputs(linear, row)[0], 5 + 2 * row[1] - row[2], 0.01);
@@ -39,7 +39,7 @@ Deno.test("with the power 2, features without information change the predictions
   );
   const target = (i: number) => i / 40 + 0.3 * noise(i, 99);
   const errorOf = (power: number) => {
-    const linear = fitLinear(
+    const linear = fitScreenedRidge(
       rows.slice(0, 40).map((_, i) => rows[2 * i]),
       Float64Array.from({ length: 40 }, (_, i) => target(2 * i)),
       power,

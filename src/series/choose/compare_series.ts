@@ -64,11 +64,13 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     ...{ candidate, lengths: [], seconds: 0 },
     ...(candidate.reason ? { reason: candidate.reason } : {}),
   }));
+  // The simplest usable model is scored whatever its work is.
+  const first = all.find(({ reason }) => reason === undefined) ?? all[0];
   const print = (one: Contender) => onLine?.(`  ${lineOf(comparedOf(one))}`);
   const score = async (one: Contender, length: number, repetition = 0) => {
     const chosen = { ...settings, ...one.candidate.chosen };
     const work = await problem.seconds(chosen, length) * (typeof folds === "number" ? folds : 1);
-    const refused = budget.spend(work, one === all[0]);
+    const refused = budget.spend(work, one === first);
     if (refused !== undefined) return refused;
     one.seconds += work;
     const found = await crossValidate(problem, chosen, {
@@ -118,7 +120,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     if (signal?.aborted) return undefined;
     if (repeated.length === pair.length) choice = chooseSimplest(repeated);
   }
-  const { one, score: found } = choice?.simplest ?? { one: all[0], score: undefined };
+  const { one, score: found } = choice?.simplest ?? { one: first, score: undefined };
   onLine?.(`chosen: ${labelOf(one)}`);
   const { candidate: { chosen, label } } = one;
   return {

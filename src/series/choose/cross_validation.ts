@@ -116,8 +116,8 @@ async function scoreLength<Settings extends SeriesSettings>(
   let done = steps;
   for (const [fold, split] of splits.entries()) {
     if (signal?.aborted) return undefined;
-    const task = await problem.task(settings, split, steps);
     try {
+      const task = await problem.task(settings, split, steps);
       done = await trainInMemory(task, {
         ...{ steps, signal, batchSize: settings.batchSize, key: foldIn(key, fold) },
       });

@@ -42,13 +42,16 @@ export interface BoostedTreesOptions extends Partial<TreeLimits> {
   readonly weights?: Float64Array;
 }
 
+/** Maximum time between two turns of the event loop while fitting, in milliseconds. */
+const turnInterval = 50;
+
 /**
  * Fits boosted trees (Friedman 2001, algorithm 1).
  *
  * @param columns Values of each feature, one number for each row; NaN is missing.
  * @param targets Target of each row: a number or a class. Without rows, numbers are 0.
  */
-export function fitBoostedTrees(
+export async function fitBoostedTrees(
   columns: readonly Float64Array[],
   targets: Float64Array,
   options: BoostedTreesOptions,
@@ -67,7 +70,12 @@ export function fitBoostedTrees(
   const nodes: Nodes = { feature: [], threshold: [], left: [], missing: [], value: [] };
   const roots: number[] = [];
   const key = keyOf(seed);
+  let turned = performance.now();
   for (let tree = 0; tree < trees; tree++) {
+    if (performance.now() - turned > turnInterval) {
+      await new Promise((resolve) => setTimeout(resolve));
+      turned = performance.now();
+    }
     const sampleKey = foldIn(key, tree);
     const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
     loss.prepare?.(found);
@@ -85,7 +93,7 @@ export function fitBoostedTrees(
       if (sample.length < rows) addTree(nodes, root, columns, found[k], 0, 1);
     }
   }
-  return Promise.resolve({
+  return {
     outputs,
     start,
     roots: Int32Array.from(roots),
@@ -94,7 +102,7 @@ export function fitBoostedTrees(
     missing: Int32Array.from(nodes.missing),
     threshold: Float64Array.from(nodes.threshold),
     value: Float64Array.from(nodes.value),
-  });
+  };
 }
 
 /**

@@ -192,7 +192,7 @@ interface Packing {
  * "Quantized Training of Gradient Boosting Decision Trees", 2022).
  */
 function pack(gradients: Float64Array, count: number): Packing & { packed: Float64Array } {
-  const bits = Math.ceil(Math.log2(count + 1));
+  const bits = 32 - Math.clz32(count);
   const unit = 2 ** (52 - bits);
   const most = gradients.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
   const scale = most > 0 ? unit / 2 ** (bits + 1) / most : 1;

@@ -37,7 +37,7 @@ const minDeviation = 1e-6;
  * @param targets Targets `(series, outputs)`, without NaN.
  * @param power Power of the correlations, at least 0.
  */
-export function fitLinear(
+export function fitScreenedRidge(
   rows: readonly ArrayLike<number>[],
   targets: Float64Array,
   power: number,

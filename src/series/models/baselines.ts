@@ -1,10 +1,11 @@
 /** The simplest models for classes and numbers, which every other model must win against. */
-import { normalise, type Series } from "../../data/series.ts";
+import type { Series } from "../../data/series.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import type { DataRecord } from "../record/data_record.ts";
+import { scaledSeries } from "../record/scaled_values.ts";
 import { fitOutputs } from "./ridge_network.ts";
 import { type FittedModelKind, readAlike, requireFiniteOutputs } from "./series_network.ts";
 
@@ -13,7 +14,7 @@ type Features = (series: Series, channels: DataRecord["channels"]) => Float32Arr
 
 /** Last known value of each channel, scaled; 0, the mean, if no value is known. */
 export const lastValues: Features = (series, channels) => {
-  const [{ values }] = normalise([series], channels);
+  const { values } = scaledSeries(series, channels);
   return Float32Array.from(channels, (_, channel) => {
     for (let i = values.length - channels.length + channel; i >= 0; i -= channels.length) {
       if (!Number.isNaN(values[i])) return values[i];
@@ -68,6 +69,7 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
   return {
     takes: [],
     isCandidate: true,
+    operations: ({ samples, rows, channels }) => samples * channels * (rows + channels),
     defaults: { epochs: 1 },
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
     network({ record }, outputs) {

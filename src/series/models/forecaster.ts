@@ -50,7 +50,7 @@ export interface HostForecast {
 
 /** A model that forecasts on the host, in the units of the data. */
 export interface HostModel {
-  /** Whether the model reads the grid of a window, or the whole history up to the present. */
+  /** Whether the model reads the grid of a window, or the whole history up to the forecast origin. */
   readonly reads: "windows" | "histories";
   /** Reads the parameters from the device. Needed after they were loaded from a file. */
   load(): Promise<void>;

@@ -22,6 +22,13 @@ export function scaledValue(value: number, scale: Scale): number {
     : (value - scale.mean) / scale.standardDeviation;
 }
 
+/** The inverse of {@linkcode scaledValue}. */
+export function unscaledValue(value: number, scale: Scale): number {
+  const { mean, standardDeviation } = scale.asinh ?? scale;
+  const unscaled = mean + standardDeviation * value;
+  return scale.asinh ? scale.asinh.unit * Math.sinh(unscaled) : unscaled;
+}
+
 /** Scales all channels of a series. */
 export function scaledSeries<One extends Pick<Series, "values">>(
   series: One,

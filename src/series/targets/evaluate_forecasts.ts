@@ -33,7 +33,7 @@ interface ForecastsToEvaluate {
 }
 
 /**
- * Errors of a model and of the last baseline in a horizon: absolute errors divided by that of the seasonal naive forecast in
+ * Errors of a model and of the seasonal naive forecast in a horizon (the naive forecast without a season): absolute errors divided by that of the seasonal naive forecast in
  * training. The horizons of a series do not overlap; a window is in that of its origin.
  */
 export type HorizonErrors = readonly [errors: readonly number[], baseline: readonly number[]];

@@ -1,7 +1,7 @@
 /** Fit of the linear model of summaries, whose outputs are added to those of a network. */
 import type { Series } from "../../data/series.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
-import { fitLinear, type LinearModel, linearOutputs } from "../math/screened_ridge.ts";
+import { fitScreenedRidge, type LinearModel, linearOutputs } from "../math/screened_ridge.ts";
 import { featuresOfSeries } from "../record/running_summary.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { scaledValue } from "../record/scaled_values.ts";
@@ -87,7 +87,7 @@ function chosenFit(rows: readonly Row[], targets: Float64Array) {
   };
   const found = powers.map((power) => {
     const fit = (places: readonly number[]) =>
-      fitLinear(places.map((i) => rows[i].features), targetsOf(places), power);
+      fitScreenedRidge(places.map((i) => rows[i].features), targetsOf(places), power);
     return { ...predictedOutside(fit), linear: () => fit(Array.from(rows.keys())) };
   });
   const best = found.reduce((a, b) => b.error < a.error ? b : a);

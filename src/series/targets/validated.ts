@@ -16,12 +16,18 @@ export function validatedOf({ accuracy, errors }: Pick<Score, "accuracy" | "erro
   return { measure: "scaled mse", value: mean, standardError };
 }
 
-/** An accuracy with its standard error. @param count Number of series. */
+/**
+ * An accuracy with its standard error, by two more correct and two more wrong series: that of ten correct series of ten is not
+ * zero (Agresti and Coull, 1998).
+ *
+ * @param count Number of series.
+ */
 export function accuracyWithError(accuracy: number, count: number): MeasuredMean {
+  const fraction = (accuracy * count + 2) / (count + 4);
   return {
     measure: "accuracy",
     value: accuracy,
-    standardError: Math.sqrt(accuracy * (1 - accuracy) / count),
+    standardError: Math.sqrt(fraction * (1 - fraction) / (count + 4)),
   };
 }
 
