@@ -42,7 +42,9 @@ Deno.test("the seasonal naive forecast is not compared with itself", () => {
 
 Deno.test("validation and test that differ by more than two standard errors give a warning", () => {
   const validation = accuracyWithError(0.9, 100);
-  assert.equal(validation.standardError, 0.03);
+  // (90 + 2) / (100 + 4) = 0.8846, and sqrt(0.8846 * 0.1154 / 104) = 0.03133.
+  assert.equal(validation.standardError.toFixed(5), "0.03133");
+  assert.deepEqual(besideValidation(accuracyWithError(1, 10), accuracyWithError(0.98, 1000)).warnings, []);
   const near = besideValidation(validation, accuracyWithError(0.85, 100));
   assert.deepEqual(near, { text: " In validation: accuracy 90.00 %, here 85.00 %.", warnings: [] });
   const far = besideValidation(validation, accuracyWithError(0.5, 100));
