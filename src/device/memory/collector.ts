@@ -13,8 +13,8 @@ const allowedBytes = 16 * 2 ** 20;
 const pressBytes = 256 * 2 ** 20;
 /** Bytes left to the collector after which the event loop turns. */
 const bytesPerTurn = 2 ** 20;
-/** Bytes left to the collector after which the engine's space for young objects is looked at. */
-const bytesPerLook = 2 ** 17;
+/** Number of new buffers after which the engine's space for young objects is looked at. */
+const buffersPerLook = 64;
 /** Estimated memory of an empty buffer with its objects. */
 const overhead = 512;
 
@@ -23,7 +23,6 @@ let leftBytes = 0;
 /** The collector is pressed when this number of bytes is left to it. */
 let pressAt = allowedBytes;
 let bytesSinceTurn = 0;
-let bytesSinceLook = 0;
 
 const collected = new FinalizationRegistry<() => void>((release) => release());
 
@@ -36,6 +35,7 @@ export function leaveToCollector(buffer: Buffer): void {
   };
   collected.register(buffer, release, buffer);
   buffer.isLeftToCollector = true;
+  if (buffer.serial % buffersPerLook === 0) platform.limitYoungObjects?.();
   count(byteLength + overhead);
 }
 
@@ -47,14 +47,7 @@ export function takeFromCollector(buffer: Buffer): void {
 
 function count(bytes: number): void {
   leftBytes += bytes;
-  if (bytes > 0) {
-    bytesSinceTurn += bytes;
-    bytesSinceLook += bytes;
-    if (bytesSinceLook >= bytesPerLook) {
-      bytesSinceLook = 0;
-      platform.limitYoungObjects?.();
-    }
-  }
+  if (bytes > 0) bytesSinceTurn += bytes;
   const next = leftBytes + Math.max(allowedBytes, leftBytes / 4);
   if (leftBytes >= pressAt) {
     press();
