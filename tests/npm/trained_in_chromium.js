@@ -32,7 +32,7 @@ try {
     const server = await serve(headers);
     const { printed } = await open(browser, server, "trained.html");
     const text = await printed;
-    assert.match(text, /^7 models and 10 damaged runs; a model of the page predicts b$/);
+    assert.match(text, /^9 models and 10 damaged runs; a model of the page predicts b$/);
     console.log(`Chromium, ${name}: ${text}`);
     server.close();
   }

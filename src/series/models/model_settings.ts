@@ -22,6 +22,8 @@ export interface FitSize {
   readonly rows: number;
   /** Number of channels. */
   readonly channels: number;
+  /** Number of classes or targets; of forecast channels for forecasts. */
+  readonly outputs: number;
 }
 
 /** A kind of model. */

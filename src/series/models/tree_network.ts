@@ -40,14 +40,14 @@ const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
 /** Rows of a bin, and the number of bins for few rows. */
 const [rowsPerBin, leastBins] = [10, 16];
 
-/** Operations of a fit for a channel of a series: its features in all trees of the cross-validation. */
+/** Operations of a fit for an output and a channel of a series: its features in all trees of the cross-validation. */
 const operationsPerChannel = 1e6;
 
 /** Gradient boosted trees on {@linkcode summaryFeatures}, for classes and numbers. */
 export const boostedTrees: FittedModelKind = {
   takes: [],
   isCandidate: true,
-  operations: ({ samples, channels }) => operationsPerChannel * samples * channels,
+  operations: ({ samples, channels, outputs }) => operationsPerChannel * samples * channels * outputs,
   defaults: { epochs: 1 },
   rejects: ["epochs", "learningRate", "patience", "positiveWeight", "intensity", "search"],
   network: treeNetwork,

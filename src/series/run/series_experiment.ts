@@ -255,7 +255,13 @@ export function seriesExperiment<Settings extends SeriesSettings>(
               const kind = kindNamed(kinds, settings.model!);
               const { length: rows, channels } = record;
               if ("network" in kind) {
-                return fitSeconds(kind, { samples: learned.length, rows, channels: channels.length });
+                const outputs = record.targets?.length ?? record.classes.length;
+                return fitSeconds(kind, {
+                  samples: learned.length,
+                  rows,
+                  channels: channels.length,
+                  outputs,
+                });
               }
               // The number of parameters does not depend on the series that the model learns from.
               const one = learned.slice(0, 1);

@@ -22,7 +22,14 @@ import { parameterCount } from "../../nn/layer.ts";
 import type { TrainedModel } from "../models/trained_model.ts";
 import { type ExtendedSet, withLaterRows } from "../read/given_parts.ts";
 import { forecastStreams } from "../targets/prediction_stream.ts";
-import { endsBy, type ForecastWindow, longestPast, upTo, windowsOf } from "../read/forecast_windows.ts";
+import {
+  endsBy,
+  type ForecastWindow,
+  longestPast,
+  targetChannelsOf,
+  upTo,
+  windowsOf,
+} from "../read/forecast_windows.ts";
 import { requireTargets, untilOf } from "../read/forecast_split.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
@@ -231,7 +238,8 @@ async function forecastTask(
     ...withComparison(task, record.training),
     seconds(epochs) {
       const rows = set.series.reduce((sum, { times }) => sum + times.length, 0);
-      if (closed) return fitSeconds(kind, { samples: 1, rows, channels: width });
+      const { length: outputs } = targetChannelsOf(record.channels);
+      if (closed) return fitSeconds(kind, { samples: 1, rows, channels: width, outputs });
       const { batchSize } = settings;
       const { train, validation } = mapSplits(windows, ({ length }) => Math.ceil(length / batchSize));
       const { context, horizon } = record.windows!;

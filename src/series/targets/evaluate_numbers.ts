@@ -85,6 +85,9 @@ export async function evaluateNumbers(
     Object.entries(baselinePredictions).map(([name, rows]) => [name, measuresOf(rows)]),
   );
   const errors = errorsOf(predicted);
+  const knownTargets = series.map((_, i) => truth.filter((values) => !Number.isNaN(values[i])).length);
+  /** Mean squared error of each series with a known target, as in validation. */
+  const knownErrors = errors.flatMap((error, i) => knownTargets[i] > 0 ? [error / knownTargets[i]] : []);
   const importanceOf = () =>
     channelImportance(
       series,
@@ -95,7 +98,7 @@ export async function evaluateNumbers(
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
   const beside = besideValidation(validated, {
     measure: "scaled mse",
-    ...scaledMean(errors.map((error) => error / targets.length)),
+    ...scaledMean(knownErrors),
   });
   const itself = { constant: meanBaseline, "last-values": linearBaseline }[model ?? ""];
   const shares = Object.entries(baselinePredictions).map(([name, rows]) =>

@@ -43,8 +43,8 @@ export const treeForecaster: WindowModelKind = {
   defaults: { epochs: 1 },
   isCandidate: true,
   // The size has no horizon: that of a day of hours is assumed.
-  operations: ({ samples, rows, channels }) =>
-    operationsPerRow * Math.min(maxRows, assumedHorizon * samples * rows * channels),
+  operations: ({ samples, rows, outputs }) =>
+    operationsPerRow * Math.min(maxRows, assumedHorizon * samples * rows * outputs),
   takesKnown: true,
   contextOf: (season) => Math.max(minContext, 2 * season),
   make: makeTreeForecaster,
