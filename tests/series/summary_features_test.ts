@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { summaryFeatures, summaryNames } from "../../src/series/models/summary_features.ts";
+import { summaryFeatures, summaryNames } from "../../src/series/models/trees/summary_features.ts";
 
 /** Features by name, rounded to 9 digits. */
 function named(times: number[], values: number[], channels: Parameters<typeof summaryNames>[0]) {

@@ -7,7 +7,7 @@ import { spectrumCost, transformCost } from "./fourier.ts";
 import type { Transition } from "./transition.ts";
 
 /**
- * Rows of a product with A from which its time grows with the number of rows. With fewer rows, reading A takes
+ * Minimum number of rows for which the time of a product with A grows with the rows. With fewer rows, reading A takes
  * most of the time.
  */
 const leastRows = 4;

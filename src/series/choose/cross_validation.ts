@@ -6,6 +6,7 @@ import { foldIn, type Key, key } from "../../tensor/random.ts";
 import { failureOf } from "./candidate_failure.ts";
 import { chooseSimplest } from "./rules.ts";
 import { type Score, scoreWithShare, type SeriesTask, type ShareScore } from "../targets/score.ts";
+import { groupsOf } from "../read/split_series.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Series to learn from, and the tasks of candidates on parts of them. */
@@ -146,11 +147,7 @@ async function scoreLength<Settings extends SeriesSettings>(
 
 /** Splits of cross-validation. Each series is in exactly one validation set. */
 function foldsOf(series: readonly Series[], folds: number, key: Key): Splits<readonly number[]>[] {
-  const groups = Map.groupBy(series.keys(), (place) => series[place].group ?? `${place}`);
-  const items = Array.from(groups.values(), (members) => ({
-    label: Math.max(0, series[members[0]].label),
-    members,
-  }));
+  const items = groupsOf([...series.keys()], (place) => series[place]);
   const placesOf = (items: readonly { members: readonly number[] }[]) =>
     items.flatMap(({ members }) => members).sort((a, b) => a - b);
   return Array.from({ length: folds }, (_, fold) => {

@@ -1,23 +1,20 @@
 /** The simplest models for classes and numbers, which every other model must win against. */
 import type { Series } from "../../data/series.ts";
-import { parameterOf } from "../../nn/layer.ts";
-import { tensor, zeros } from "../../tensor/creation.ts";
-import { tidy } from "../../tensor/scope.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { scaledSeries } from "../record/scaled_values.ts";
-import { fitOutputs } from "./ridge_network.ts";
-import { type FittedModelKind, readAlike, requireFiniteOutputs } from "./series_network.ts";
+import { scaledValue } from "../record/scaled_values.ts";
+import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
+import type { FittedModelKind } from "./series_network.ts";
 
 /** Features of a series for a linear model. */
 type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;
 
 /** Last known value of each channel, scaled; 0, the mean, if no value is known. */
 export const lastValues: Features = (series, channels) => {
-  const { values } = scaledSeries(series, channels);
-  return Float32Array.from(channels, (_, channel) => {
+  const { values } = series;
+  return Float32Array.from(channels, (scale, channel) => {
     for (let i = values.length - channels.length + channel; i >= 0; i -= channels.length) {
-      if (!Number.isNaN(values[i])) return values[i];
+      if (!Number.isNaN(values[i])) return scaledValue(values[i], scale);
     }
     return 0;
   });
@@ -74,43 +71,21 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
     network({ record }, outputs) {
       const { channels } = record;
-      const read = (series: readonly Series[]) => series.map((one) => featuresOf(one, channels));
       const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };
       const { length: count } = featuresOf(emptySeries, channels);
-      const parameters = {
-        mean: parameterOf(() => zeros([count])),
-        scale: parameterOf(() => zeros([count])),
-        weight: parameterOf(() => zeros([count, outputs])),
-        bias: parameterOf(() => zeros([outputs])),
-      };
-      const { mean, scale, weight, bias } = parameters;
-      const inputs = (series: readonly Series[]) => ({
-        coeffs: tensor(read(series).flatMap((row) => [...row]), { shape: [series.length, count] }),
-        lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
+      const { parameters, network, store } = linearOfFeatures({
+        ...{ count, outputs },
+        featuresOf: (series) => featuresOf(series, channels),
       });
-      const outputsOf = ({ coeffs }: Pick<ReturnType<typeof inputs>, "coeffs">) =>
-        coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
       return {
+        ...network,
         parameters,
         regularised: parameters,
-        inputs,
-        outputs: outputsOf,
-        lengthOf: () => 1,
-        async read(series) {
-          const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
-          rows.forEach((row, i) => requireFiniteOutputs(series[i].name, row));
-          return rows;
-        },
         fit(series, targets) {
-          const features = read(series);
+          const features = series.map((one) => featuresOf(one, channels));
           const isShared = record.targets === undefined;
           const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
-          tidy(() => {
-            for (const name of ["mean", "scale", "weight", "bias"] as const) {
-              const values = Float32Array.from(fitted[name]);
-              parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
-            }
-          });
+          store(fitted);
           return Promise.resolve(fitted.leftOut);
         },
       };

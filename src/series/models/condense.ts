@@ -68,7 +68,7 @@ export function condense(series: Series, channels: number, rows: number): Series
   return { ...series, times, values };
 }
 
-/** The shortening of series in words; undefined if the rows are not changed. */
+/** Describes the shortening of series in words. Undefined if all rows are kept. */
 export function describeCondensing(
   condensing: RecordedCondensing | undefined,
   series: readonly Pick<Series, "times">[],

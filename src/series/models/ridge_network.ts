@@ -14,14 +14,9 @@ import {
 } from "./random_convolutions.ts";
 import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
-import { fitRidge, inverseDeviations } from "../math/ridge.ts";
-import {
-  type FittedModelKind,
-  readAlike,
-  requireFiniteOutputs,
-  type SeriesNetwork,
-  type SeriesNetworkOptions,
-} from "./series_network.ts";
+import { inverseDeviations } from "../math/ridge.ts";
+import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
+import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
 /** Maximum number of points of a resampled series. */
@@ -85,13 +80,11 @@ function ridgeNetwork(
   const sizes = sizesFor(split.train.length);
   const convolutionCount = convolutionFeatureCount(sizes);
   const count = convolutionCount + globalFeatureCount(channels.length);
+  const linear = linearOfFeatures({ count, outputs, featuresOf: (series) => featuresOf(series) });
   const parameters = {
     grid: parameterOf(() => zeros([2])),
     thresholds: parameterOf(() => zeros([biasCount(sizes)])),
-    mean: parameterOf(() => zeros([count])),
-    scale: parameterOf(() => zeros([count])),
-    weight: parameterOf(() => zeros([count, outputs])),
-    bias: parameterOf(() => zeros([outputs])),
+    ...linear.parameters,
   };
   /** The input form, on the host: the convolutions and their biases. */
   let form: { grid: TimeGrid; thresholds: Float32Array; convolutions: ConvolutionFeatures } | undefined;
@@ -138,31 +131,12 @@ function ridgeNetwork(
       parameters.thresholds.assign(tensor(form!.thresholds));
     });
   }
-  const inputs: SeriesNetwork["inputs"] = (series) => {
-    const features = new Float32Array(series.length * count);
-    series.forEach((one, i) => features.set(featuresOf(one), i * count));
-    return {
-      coeffs: tensor(features, { shape: [series.length, count] }),
-      lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
-    };
-  };
-  const { mean, scale, weight, bias } = parameters;
-  const outputsOf: SeriesNetwork["outputs"] = ({ coeffs }) =>
-    coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
   return {
+    ...linear.network,
     parameters,
     regularised: parameters,
-    inputs,
-    outputs: outputsOf,
-    // Features have the same number for all series.
-    lengthOf: () => 1,
     // The targets of classes are -1 and 1.
     outputRange: { low: -1, high: 1, mean: 0, standardDeviation: 1 },
-    async read(series) {
-      const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
-      rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
-      return rows;
-    },
     fit(series, targets) {
       const features = series.map(featuresOf);
       const scales = inverseDeviations(features, (mean) => {
@@ -180,12 +154,7 @@ function ridgeNetwork(
         const other = fitWith(emphasised(scales, convolutionCount));
         if (other.error < clearlyBetter * fitted.error) fitted = other;
       }
-      tidy(() => {
-        for (const name of ["mean", "scale", "weight", "bias"] as const) {
-          const values = Float32Array.from(fitted[name]);
-          parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
-        }
-      });
+      linear.store(fitted);
       return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {
@@ -224,50 +193,4 @@ function emphasised(scale: Float64Array, convolutionCount: number): Float64Array
   );
   const factor = Math.max(1, Math.sqrt(globalShare * convolved / Math.max(1, global)));
   return scale.map((one, f) => f < convolutionCount ? one : one * factor);
-}
-
-/**
- * Fits outputs to targets, each to the samples with a known target.
- *
- * @param targets `(samples, outputs)`; NaN is unknown.
- */
-export function fitOutputs(
-  features: readonly Float32Array[],
-  scale: Float64Array,
-  targets: Float64Array,
-  { outputs, isShared }: { outputs: number; isShared: boolean },
-) {
-  const [n, m] = [features.length, scale.length];
-  const places = Array.from({ length: outputs }, (_, k) => k);
-  const fitted = {
-    mean: new Float64Array(m),
-    scale,
-    weight: new Float64Array(m * outputs),
-    bias: new Float64Array(outputs),
-    leftOut: new Float64Array(n * outputs),
-    error: 0,
-  };
-  for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
-  for (const columns of isShared ? [places] : places.map((place) => [place])) {
-    const samples = Array.from(features.keys()).filter((i) =>
-      !Number.isNaN(targets[i * outputs + columns[0]])
-    );
-    if (samples.length === 0) continue;
-    const { mean, weight, bias, leftOut, error } = fitRidge({
-      features: samples.map((i) => features[i]),
-      scale,
-      targets: Float64Array.from(samples.flatMap((i) => columns.map((k) => targets[i * outputs + k]))),
-    });
-    fitted.error += error;
-    columns.forEach((k, c) => {
-      fitted.bias[k] = bias[c];
-      for (let f = 0; f < m; f++) {
-        const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
-        // The other outputs may have other samples, and all share the means.
-        fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
-      }
-      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);
-    });
-  }
-  return fitted;
 }

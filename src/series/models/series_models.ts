@@ -5,7 +5,7 @@ import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
 import { randomConvolutions } from "./ridge_network.ts";
-import { boostedTrees } from "./tree_network.ts";
+import { boostedTrees } from "./trees/tree_network.ts";
 import { treeForecaster } from "./trees/tree_forecaster.ts";
 import {
   autoregression,

@@ -1,5 +1,5 @@
 /** Splits of series into training, validation and test sets. */
-import { foldSplit, mapSplits, type SeriesSet, stratifiedSplit } from "../../data/series.ts";
+import { foldSplit, mapSplits, type Series, type SeriesSet, stratifiedSplit } from "../../data/series.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { DataRecord, RecordedSeries } from "../record/data_record.ts";
 import { recordSeries } from "./recorded_series.ts";
@@ -55,14 +55,22 @@ function splitRest(
   return { train, validation: given.validation ?? held, test: given.test ?? held };
 }
 
-/** Groups of series, which stay together, with the class of their first series; 0 without classes. */
-function itemsOf(
-  { series }: Pick<SeriesSet, "series">,
-  recorded: readonly RecordedSeries[],
-): { label: number; members: RecordedSeries[] }[] {
-  const groups = Map.groupBy(recorded, ({ position }) => series[position].group ?? `${position}`);
+function itemsOf({ series }: Pick<SeriesSet, "series">, recorded: readonly RecordedSeries[]) {
+  return groupsOf(recorded, ({ position }) => series[position]);
+}
+
+/**
+ * Groups of series, which stay together in a split, with the class of their first series; 0 without classes.
+ *
+ * @param members Series, or what stands for them, such as their positions.
+ */
+export function groupsOf<Member>(
+  members: readonly Member[],
+  seriesOf: (member: Member) => Series,
+): { readonly label: number; readonly members: Member[] }[] {
+  const groups = Map.groupBy(members, (member) => seriesOf(member).group ?? member);
   return Array.from(groups.values(), (members) => ({
-    label: Math.max(0, series[members[0].position].label),
+    label: Math.max(0, seriesOf(members[0]).label),
     members,
   }));
 }

@@ -6,7 +6,7 @@ import { checkOptions, namesOf } from "../../device/options.ts";
 import { absolutePath } from "../../files/disk.ts";
 import { pickOptions } from "../../train/option.ts";
 import { autoKind, autoModel, canChoose, candidatesIn } from "../choose/auto.ts";
-import { countLabels } from "../targets/classification.ts";
+import { countLabels } from "../math/class_counts.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import {
   type ModelExperiment,

@@ -24,8 +24,8 @@ import {
   type ClassificationRules,
   type Classifier,
   classifier,
-  countLabels,
 } from "../targets/classification.ts";
+import { countLabels } from "../math/class_counts.ts";
 import { condense, condensingOf, describeCondensing } from "../models/condense.ts";
 import type { CandidateProblem } from "../choose/cross_validation.ts";
 import type { SeriesTask } from "../targets/score.ts";

@@ -247,12 +247,12 @@ async function forecastTask(
       return (epochs * train + validation) * stepSeconds(sizes);
     },
     async scoreValidation() {
-      await forecaster.refresh(batches, windows);
-      const { forecast } = forecaster;
+      // A fit in closed form has refreshed the forecasts.
+      if (!closed) await forecaster.refresh(batches, windows);
       // All models are compared on the same windows.
       const span = { from: until.train, to: until.validation };
       const compared = windowsOf(set.series, width, record.windows!, span, historyWindows.test);
-      return await forecastErrors({ windows: compared, record, forecast });
+      return await forecastErrors({ windows: compared, record, forecast: forecaster.forecast });
     },
   };
 }

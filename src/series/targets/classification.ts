@@ -6,7 +6,7 @@ import { concatenate } from "../../tensor/functions.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClassPrediction, probabilitiesOf } from "../record/predictions.ts";
-import type { DataRecord } from "../record/data_record.ts";
+import { balancedWeights, countLabels } from "../math/class_counts.ts";
 import { scaledSeries } from "../record/scaled_values.ts";
 import { evaluateClasses } from "./evaluate_classes.ts";
 import { argmax } from "./metrics/classes.ts";
@@ -93,7 +93,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   const { parameters } = network;
   const asLogits = (output: Tensor) => isBinary ? concatenate([output.zerosLike(), output], -1) : output;
   const logits = (batch: SeriesBatch) => asLogits(network.outputs(batch));
-  const weights = settings.balance ? balancedWeights(options.record) : undefined;
+  const weights = settings.balance ? tensor(balancedWeights(options.record.counts!)) : undefined;
   const lossOf = (predicted: Tensor, labels: Tensor) =>
     isBinary && !weights
       ? binaryCrossEntropy(predicted.select(-1, 1), labels.equal(1), { positiveWeight })
@@ -204,23 +204,6 @@ function requireClassCalibration(stored: Calibration, classes: number): ClassCal
     `damaged calibration in the weights: expected a temperature from ${coolest} to ${hottest} and, for each of ${classes} ` +
       "classes, a share from 0 to 1; restore the file, or train again",
   );
-}
-
-/**
- * Class weights that give each class the same total weight, as scikit-learn's `"balanced"`. A class may have
- * no training series, if its groups are all in the validation or test set. It then counts as if it had one
- * series.
- */
-function balancedWeights({ classes, counts }: DataRecord): Tensor {
-  const total = counts!.reduce((sum, count) => sum + count, 0);
-  return tensor(counts!.map((count) => total / (classes.length * Math.max(1, count))));
-}
-
-/** Number of series of each class. */
-export function countLabels(series: readonly Pick<Series, "label">[], classes: number): number[] {
-  const counts = new Array<number>(classes).fill(0);
-  for (const { label } of series) counts[label]++;
-  return counts;
 }
 
 /** Options of {@linkcode classification}. */

@@ -18,7 +18,7 @@ export type StepErrors = readonly (readonly (readonly number[])[])[];
 /** Quantiles of the errors at each step. */
 export interface ErrorQuantiles {
   readonly errors: StepErrors;
-  /** Minimum number of past steps for which `errors` hold; the context of the model by default. */
+  /** Minimum number of past steps of forecasts with these errors; the context of the model by default. */
   readonly from?: number;
   /** Channels whose errors are divided by the standard deviation of the training set. */
   readonly inDataUnits?: readonly number[];

@@ -1,16 +1,7 @@
 /** Forecasts by gradient boosted trees: the same trees for all series, channels and steps of the horizon. */
-import { layer, parameterOf } from "../../../nn/layer.ts";
-import { full, tensor, zeros } from "../../../tensor/creation.ts";
-import { tidy } from "../../../tensor/scope.ts";
+import { layer } from "../../../nn/layer.ts";
 import { type BoostedTrees, fitBoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
-import {
-  finiteFloat32,
-  nodeCount,
-  nodeNumbers,
-  type PackedTrees,
-  packTrees,
-  unpackTrees,
-} from "../../math/pack_trees.ts";
+import { finiteFloat32 } from "../../math/pack_trees.ts";
 import { selectEvenly } from "../../math/select_evenly.ts";
 import { followingSteps, type ForecastWindow } from "../../read/forecast_windows.ts";
 import type {
@@ -24,6 +15,7 @@ import type {
 } from "../forecaster.ts";
 import { standardDeviationsOf } from "../fit_linear.ts";
 import { type ChannelPast, channelPasts, forecastFeatures, naiveValue } from "./forecast_features.ts";
+import { storedTrees } from "./stored_trees.ts";
 
 /** Numbers of trees, and of the leaves of a tree. */
 const sizes = { trees: 100, leaves: 31 };
@@ -58,10 +50,7 @@ export const treeForecaster: WindowModelKind = {
 function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
   const { channels, targetChannels, horizon, season, statistics } = windowSizes;
   const features = forecastFeatures(windowSizes);
-  const parameters = {
-    start: parameterOf(() => zeros([1])),
-    nodes: parameterOf(() => full([sizes.trees, nodeCount(sizes), nodeNumbers], -1)),
-  };
+  const stored = storedTrees(1, sizes);
   /** Trees on the host. Before they are loaded, forecasts are naive. */
   let trees: BoostedTrees | undefined;
   let forecasts = new WeakMap<ForecastWindow, readonly HostForecast[]>();
@@ -81,8 +70,7 @@ function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
   const host: HostModel = {
     reads: "windows",
     async load() {
-      const [start, nodes] = await Promise.all([parameters.start.data(), parameters.nodes.data()]);
-      trees = unpackTrees({ start, nodes } as PackedTrees, sizes);
+      trees = await stored.load();
       forecasts = new WeakMap();
     },
     forecast(window) {
@@ -128,12 +116,8 @@ function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
       isEmpty ? Float64Array.of(0) : knownOf(targets),
       { loss: "squared", ...sizes, ...(isEmpty ? {} : { weights: knownOf(weights) }) },
     );
-    const packed = packTrees([fitted], sizes);
-    tidy(() => {
-      parameters.start.assign(tensor(packed.start));
-      parameters.nodes.assign(tensor(packed.nodes, { shape: parameters.nodes.shape }));
-    });
-    await host.load();
+    trees = stored.store([fitted]);
+    forecasts = new WeakMap();
   }
-  return Object.assign(layer(parameters, ({ steps }: WindowInputs) => steps!), { fit, host });
+  return Object.assign(layer(stored.parameters, ({ steps }: WindowInputs) => steps!), { fit, host });
 }

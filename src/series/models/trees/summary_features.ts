@@ -1,5 +1,5 @@
 /** Summaries of series of any length, with irregular times and missing values, as features of trees. */
-import type { ChannelKind, Series } from "../../data/series.ts";
+import type { ChannelKind, Series } from "../../../data/series.ts";
 
 /** A channel to summarise. */
 export interface SummaryChannel {

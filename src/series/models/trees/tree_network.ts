@@ -1,22 +1,16 @@
 /** Boosted trees on summaries of series, as a kind of model for series. */
-import { foldSplit, type Series } from "../../data/series.ts";
-import { parameterOf } from "../../nn/layer.ts";
-import { key } from "../../tensor/random.ts";
-import { tensor, zeros } from "../../tensor/creation.ts";
-import { tidy } from "../../tensor/scope.ts";
-import { type BoostedTrees, predictTrees } from "../math/boosted_trees.ts";
-import { chooseTrees, type ChosenTrees } from "../math/choose_trees.ts";
-import { maxBins } from "../math/feature_bins.ts";
-import {
-  finiteFloat32,
-  nodeCount,
-  nodeNumbers,
-  type PackedTrees,
-  packTrees,
-  unpackTrees,
-} from "../math/pack_trees.ts";
-import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
+import { foldSplit, type Series } from "../../../data/series.ts";
+import { key } from "../../../tensor/random.ts";
+import { tensor } from "../../../tensor/creation.ts";
+import { type BoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
+import { chooseTrees, type ChosenTrees } from "../../math/choose_trees.ts";
+import { balancedWeights, countLabels } from "../../math/class_counts.ts";
+import { maxBins } from "../../math/feature_bins.ts";
+import { finiteFloat32 } from "../../math/pack_trees.ts";
+import { groupsOf } from "../../read/split_series.ts";
+import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "../series_network.ts";
 import { summaryFeatures, summaryNames } from "./summary_features.ts";
+import { storedTrees } from "./stored_trees.ts";
 
 /** Maximum number of training series of a small table. */
 const manySeries = 1000;
@@ -61,10 +55,7 @@ function treeNetwork(
   const { sizes, choices, learningRate, leafRows } = settingsFor(split.train.length);
   // Two classes have one output.
   const fitted = numbers || outputs > 2 ? outputs : 1;
-  const parameters = {
-    start: parameterOf(() => zeros([fitted])),
-    nodes: parameterOf(() => zeros([fitted, sizes.trees, nodeCount(sizes), nodeNumbers])),
-  };
+  const { parameters, store, load } = storedTrees(fitted, sizes);
   const { length: count } = summaryNames(channels);
   let trees: BoostedTrees | undefined;
   /** Features of series that were read before. Reports and evaluations read the same series several times. */
@@ -105,6 +96,7 @@ function treeNetwork(
     async fit(series, targets) {
       const columns = columnsOf(series);
       const labels = Float64Array.from(series, ({ label }) => label);
+      const classWeights = settings.balance ? balancedWeights(countLabels(series, outputs)) : undefined;
       const problems = numbers
         ? Array.from({ length: outputs }, (_, k) => ({
           values: targets.filter((_, i) => i % outputs === k),
@@ -114,7 +106,7 @@ function treeNetwork(
           values: labels,
           options: {
             ...{ loss: "classes", classes: outputs } as const,
-            weights: settings.balance ? balancedWeights(labels, outputs) : undefined,
+            weights: classWeights && labels.map((label) => classWeights[label]),
           },
         }];
       const fits: ChosenTrees[] = [];
@@ -128,28 +120,18 @@ function treeNetwork(
           }, choices),
         );
       }
-      const packed = packTrees(fits.map(({ trees }) => trees), sizes);
-      trees = unpackTrees(packed, sizes);
-      tidy(() => {
-        parameters.start.assign(tensor(packed.start));
-        parameters.nodes.assign(tensor(packed.nodes, { shape: parameters.nodes.shape }));
-      });
+      trees = store(fits.map(({ trees }) => trees));
       return outputsOf(fits[0].leftOut);
     },
     async onLoad() {
-      const [start, nodes] = await Promise.all([parameters.start.data(), parameters.nodes.data()]);
-      trees = unpackTrees({ start, nodes } as PackedTrees, sizes);
+      trees = await load();
     },
   };
 }
 
 /** Fold of each series. The series of a group share a fold. */
 function foldsOf(series: readonly Series[], seed: number): Int32Array {
-  const groups = Map.groupBy(series.keys(), (i) => series[i].group ?? series[i].name);
-  const items = Array.from(groups.values(), (members) => ({
-    label: Math.max(0, series[members[0]].label),
-    members,
-  }));
+  const items = groupsOf([...series.keys()], (place) => series[place]);
   const found = new Int32Array(series.length);
   const count = Math.min(folds, items.length);
   for (let fold = 0; count > 1 && fold < count; fold++) {
@@ -157,11 +139,4 @@ function foldsOf(series: readonly Series[], seed: number): Int32Array {
     for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
   }
   return found;
-}
-
-/** Weights that give each class the same total weight. */
-function balancedWeights(labels: Float64Array, classes: number): Float64Array {
-  const counts = new Float64Array(classes);
-  for (const label of labels) counts[label]++;
-  return labels.map((label) => labels.length / (classes * counts[label]));
 }

@@ -1,0 +1,102 @@
+/** A linear model of features of series, as a part of models that are fitted in closed form. */
+import type { Series } from "../../data/series.ts";
+import { parameterOf } from "../../nn/layer.ts";
+import { tensor, zeros } from "../../tensor/creation.ts";
+import { tidy } from "../../tensor/scope.ts";
+import { fitRidge } from "../math/ridge.ts";
+import { readAlike, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
+
+/** Options of {@linkcode linearOfFeatures}. */
+interface LinearOptions {
+  /** Number of features. */
+  readonly count: number;
+  readonly outputs: number;
+  readonly featuresOf: (series: Series) => Float32Array;
+}
+
+/** A linear model of features: its parameters, and how it reads series. */
+export function linearOfFeatures({ count, outputs, featuresOf }: LinearOptions) {
+  const parameters = {
+    mean: parameterOf(() => zeros([count])),
+    scale: parameterOf(() => zeros([count])),
+    weight: parameterOf(() => zeros([count, outputs])),
+    bias: parameterOf(() => zeros([outputs])),
+  };
+  const { mean, scale, weight, bias } = parameters;
+  const inputs: SeriesNetwork["inputs"] = (series) => {
+    const features = new Float32Array(series.length * count);
+    series.forEach((one, i) => features.set(featuresOf(one), i * count));
+    return {
+      coeffs: tensor(features, { shape: [series.length, count] }),
+      lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
+    };
+  };
+  const outputsOf: SeriesNetwork["outputs"] = ({ coeffs }) =>
+    coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
+  const network = {
+    inputs,
+    outputs: outputsOf,
+    // All series have the same number of features.
+    lengthOf: () => 1,
+    async read(series: readonly Series[]) {
+      const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
+      rows.forEach((row, i) => requireFiniteOutputs(series[i].name, row));
+      return rows;
+    },
+  };
+  /** Stores a fit of {@linkcode fitOutputs} in the parameters. */
+  const store = (fitted: ReturnType<typeof fitOutputs>) =>
+    tidy(() => {
+      for (const name of ["mean", "scale", "weight", "bias"] as const) {
+        const values = Float32Array.from(fitted[name]);
+        parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
+      }
+    });
+  return { parameters, network, store };
+}
+
+/**
+ * Fits outputs to targets, each to the samples with a known target.
+ *
+ * @param targets `(samples, outputs)`; NaN is unknown.
+ */
+export function fitOutputs(
+  features: readonly Float32Array[],
+  scale: Float64Array,
+  targets: Float64Array,
+  { outputs, isShared }: { outputs: number; isShared: boolean },
+) {
+  const [n, m] = [features.length, scale.length];
+  const places = Array.from({ length: outputs }, (_, k) => k);
+  const fitted = {
+    mean: new Float64Array(m),
+    scale,
+    weight: new Float64Array(m * outputs),
+    bias: new Float64Array(outputs),
+    leftOut: new Float64Array(n * outputs),
+    error: 0,
+  };
+  for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
+  for (const columns of isShared ? [places] : places.map((place) => [place])) {
+    const samples = Array.from(features.keys()).filter((i) =>
+      !Number.isNaN(targets[i * outputs + columns[0]])
+    );
+    if (samples.length === 0) continue;
+    const { mean, weight, bias, leftOut, error } = fitRidge({
+      features: samples.map((i) => features[i]),
+      scale,
+      targets: Float64Array.from(samples.flatMap((i) => columns.map((k) => targets[i * outputs + k]))),
+    });
+    fitted.error += error;
+    columns.forEach((k, c) => {
+      fitted.bias[k] = bias[c];
+      for (let f = 0; f < m; f++) {
+        const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
+        // The other outputs may have other samples, and all share the means.
+        fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
+      }
+      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);
+    });
+  }
+  return fitted;
+}
