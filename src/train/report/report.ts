@@ -202,7 +202,7 @@ function baselineTable(
   const columns = Object.entries({ "the model": measures, ...baselines });
   return {
     ...{ kind: "table", title: "The model and simple baselines" },
-    text: "Measures on the test set. A useful model is better than the baselines, which learn nothing.",
+    text: "Measures on the test set. A useful model is better than these simple predictions.",
     head: ["measure", ...columns.map(([name]) => name)],
     rows: names.map((name) => [
       measureName(name),
