@@ -87,8 +87,7 @@ export { jit } from "./src/compile/jit/jit.ts";
 export { JitError } from "./src/device/capture.ts";
 export { scan, type ScanOptions } from "./src/compile/loop/scan.ts";
 export { whileLoop, type WhileLoopOptions } from "./src/compile/loop/while_loop.ts";
-export { explain, type ExplainOptions, type Explanation } from "./src/compile/inspect/explain.ts";
-export type { Machine, MachineLimits, MachineName, MachineRates } from "./src/device/machines.ts";
+export { explain, type Explanation } from "./src/compile/inspect/explain.ts";
 export {
   profile,
   type ProfileRow,

@@ -8,7 +8,7 @@ import { Option } from "commander";
 import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
 import { Uncompilable } from "../src/compile/trace/uncompilable.ts";
 import type { Device } from "../src/device/device.ts";
-import { machineOf } from "../src/device/machines.ts";
+import { machineOf } from "./plans/machines.ts";
 import type { WebGpuDevice } from "../src/device/webgpu/device.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, path, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
@@ -186,7 +186,7 @@ function constants(device: WebGpuDevice, figures: readonly Figure[]): string {
     "```ts",
     `// src/compile/program/cost.ts, machineOf: ${name}`,
     `return { ${list({ read, copies, sums, rate, launch })} };`,
-    `// src/device/machines.ts, rates of ${name}; products: the share of ${
+    `// bench/plans/machines.ts, rates of ${name}; products: the share of ${
       number(rates.arithmetic)
     } operations per second`,
     `${list({ launch, products: rate / rates.arithmetic })},`,
@@ -216,7 +216,7 @@ function page(
   return [
     "# On a GPU",
     `Single parts on ${device.info.description}, without the time of a wait. Estimates: from the constants of the most similar ` +
-    "GPU in `src/device/machines.ts`.",
+    "GPU in `bench/plans/machines.ts`.",
     probeTable(probes),
     "## Workloads",
     `Measured by \`deno task bench gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +

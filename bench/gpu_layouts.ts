@@ -3,16 +3,15 @@
  * of JSON per training step and loop. No GPU is needed, and nothing is computed.
  */
 import { tidy } from "../mod.ts";
-import { openNullGpu } from "../src/compile/executors/wgsl/open_gpu.ts";
+import { openNullGpu } from "./plans/null_gpu.ts";
 import { main, path } from "../src/commands/command.ts";
-import { estimatePlan, latencyText } from "../src/compile/inspect/plan_text.ts";
-import { estimateLoop, type Limit, secondsOfLoop } from "../src/compile/inspect/estimate.ts";
-import { type Plan, planFor, type PlannedLoop } from "../src/compile/inspect/planned_gpu.ts";
+import { estimateLoop, estimatePlan, latencyText, type Limit, secondsOfLoop } from "./plans/estimate.ts";
+import { type Plan, planFor, type PlannedLoop } from "./plans/planned_gpu.ts";
 import type { LoopLayout } from "../src/compile/executors/loop_layout.ts";
 import { nameOf } from "../src/compile/executors/choose_executor.ts";
 import { operationsOfLoop } from "../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
-import { defaultLimits, type Machine, machines } from "../src/device/machines.ts";
+import { defaultLimits, type Machine, machines } from "./plans/machines.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { benchCommand } from "./programs.ts";
 import { prepare, workloadNames } from "./workloads.ts";
@@ -245,7 +244,7 @@ function page(rows: readonly Row[], before: readonly Row[]): string {
     "# Layouts on a GPU",
     `Written by \`deno task bench gpu-layouts\` without a GPU: layouts and counts are those of Weft's code for an adapter with 16, ` +
     "32 and 48 KiB of workgroup memory (with 16 KiB: the default limits of WebGPU, 8 storage buffers among them). Times are " +
-    "estimates for an NVIDIA H100 from published constants: see [docs/internals/compiled_loops.md](../../docs/internals/compiled_loops.md). " +
+    "estimates for an NVIDIA H100 from published constants; `bench/plans/estimate.ts` has the formulas. " +
     "Nothing was measured on a GPU." +
     (before.length > 0 ? " `a -> b`: a of `gpu_layouts_before.jsonl`, b now." : ""),
     "## Training steps",

@@ -4,12 +4,12 @@
 import { key, normal, tidy, zeros } from "../mod.ts";
 import { nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
 import type { Run } from "../src/compile/executors/run.ts";
-import { secondsOfLoop } from "../src/compile/inspect/estimate.ts";
-import { planFor } from "../src/compile/inspect/planned_gpu.ts";
+import { secondsOfLoop } from "./plans/estimate.ts";
+import { planFor } from "./plans/planned_gpu.ts";
 import { meanSeconds } from "../src/compile/inspect/seconds_of.ts";
 import { observeLoops } from "../src/compile/loop/graph_loop.ts";
 import { keepBuffer } from "../src/device/memory/buffer_scope.ts";
-import { machineOf } from "../src/device/machines.ts";
+import { machineOf } from "./plans/machines.ts";
 import { copy } from "../src/device/view.ts";
 import type { AnyDevice } from "../src/device/device_class.ts";
 import type { WebGpuDevice } from "../src/device/webgpu/device.ts";
@@ -31,7 +31,7 @@ export interface Probe {
   readonly seconds: number;
   /** Scalar operations per second, of a product. */
   readonly rate?: number;
-  /** Estimate in seconds from the constants of `src/device/machines.ts`, of a loop. */
+  /** Estimate in seconds from the constants of `bench/plans/machines.ts`, of a loop. */
   readonly estimate?: number;
 }
 

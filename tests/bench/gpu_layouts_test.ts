@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type LoopRow, planStep, rowsFor } from "../../bench/gpu_layouts.ts";
 import { prepare } from "../../bench/workloads.ts";
 import { currentDevice, setCurrentDevice } from "../../src/device/current.ts";
-import { type Machine, machines } from "../../src/device/machines.ts";
+import { type Machine, machines } from "../../bench/plans/machines.ts";
 import { testLong } from "../devices.ts";
 
 testLong("a workload has a row for its step and a row per loop, whose times add up", () => {

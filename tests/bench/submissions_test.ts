@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { tidy } from "../../mod.ts";
 import { prepare, workloadNames } from "../../bench/workloads.ts";
-import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
+import { openNullGpu } from "../../bench/plans/null_gpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { costOf } from "../../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { type Machine, machines } from "../../src/device/machines.ts";
+import { type Machine, machines } from "../../bench/plans/machines.ts";
 import { submissionBudget } from "../../src/device/webgpu/submission_budget.ts";
 import { cpu } from "../devices.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { key, normal, ones, scan, type Tensor, tidy, valueAndGrad } from "../../mod.ts";
 import { prepare, workloadNames } from "../../bench/workloads.ts";
-import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
+import { openNullGpu } from "../../bench/plans/null_gpu.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
 import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import type { GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
@@ -10,7 +10,7 @@ import { adapterOf, compile } from "../../src/compile/executors/wgsl/run_on_webg
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { defaultLimits, machines } from "../../src/device/machines.ts";
+import { defaultLimits, machines } from "../../bench/plans/machines.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
 import { openEdited, withHardwareLayouts } from "../device/edited_gpu.ts";
 import { modelCases } from "../models/model_cases.ts";

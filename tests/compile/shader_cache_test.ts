@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { key, normal, odeint, ones } from "../../mod.ts";
-import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
+import { openNullGpu } from "../../bench/plans/null_gpu.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { defaultLimits, type Machine, machines } from "../../src/device/machines.ts";
+import { defaultLimits, type Machine, machines } from "../../bench/plans/machines.ts";
 import { cpu } from "../devices.ts";
 
 /** Keys of the shaders of a solve on a new device with the limits of a machine. */

@@ -100,7 +100,6 @@ export const calls: Readonly<Record<string, Call>> = {
   save: [(options) => weft.save(y0, "/nonexistent/file", options), { metadata: { a: "b" } }],
   plot: [(options) => weft.plot(x, nothing, options), { axis: 1, title: "a", names: ["b"] }],
   image: [(options) => weft.image(y0.expandDims(0), options), { min: 0, max: 1 }],
-  explain: [(options) => weft.explain(() => x.neg(), options), { machine: "h100" }],
   scan: [
     (options) => weft.scan((a: weft.Tensor, b: weft.Tensor) => [a.add(b), a], tensor(0), y0, options),
     { compile: true, checkpoint: true },

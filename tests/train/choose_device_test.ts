@@ -1,19 +1,16 @@
-/** The device that `auto` chooses, for GPUs that are not there. */
+/** The device that `auto` chooses. */
 import assert from "node:assert/strict";
-import { parameter, scan, type Tensor, zeros } from "../../mod.ts";
-import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
+import { parameter, type ParameterTree, type Tensor, treeLeaves, zeros } from "../../mod.ts";
+import { machines } from "../../bench/plans/machines.ts";
+import { openNullGpu } from "../../bench/plans/null_gpu.ts";
 import { currentDevice } from "../../src/device/current.ts";
 import { init } from "../../src/compile/init.ts";
-import { type Machine, machineOf, machines } from "../../src/device/machines.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { arithmeticMetadata, arithmeticOf, trainedOn } from "../../src/train/run/arithmetic.ts";
-import { chooseDevice, keptDevice, prepareOnDevice } from "../../src/train/run/choose_device.ts";
+import { keptDevice, prepareOnDevice } from "../../src/train/run/choose_device.ts";
 import type { Task } from "../../src/train/task.ts";
+import { cpu, testOnBoth } from "../devices.ts";
 import { tinyTask } from "./tiny_task.ts";
-
-const h100 = machineOf({
-  info: { description: "NVIDIA H100 80GB HBM3, Deno's WebGPU", software: false },
-  limits: machines.h100.limits,
-});
 
 /** A task whose step multiplies each sample by a square matrix, ten times. */
 function products(size: number, samples = 4): Task {
@@ -29,83 +26,94 @@ function products(size: number, samples = 4): Task {
   } as unknown as Task;
 }
 
-Deno.test("a small model trains on the CPU, with its arithmetic as the reason", async () => {
-  const { kind, reason } = chooseDevice(await tinyTask(), 8, h100, 4);
-  assert.equal(kind, "cpu");
-  assert.match(
-    reason,
-    /^CPU: a step is \d+ FLOP; by estimate it takes .*s on 4 threads and .*s in \d+ launches on NVIDIA H100/,
-  );
-});
+/** A GPU that takes some milliseconds for the commands of a step, and computes nothing. */
+function gpuThatTakes(milliseconds: number): WebGpuDevice {
+  const { device } = openNullGpu(machines.h100);
+  device.synchronize = () => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  return device;
+}
 
-Deno.test("a step of large products trains on the GPU", () => {
-  const { kind, reason } = chooseDevice(products(512), 4096, h100, 4);
-  assert.equal(kind, "webgpu");
-  // Per sample ten products of 512 x 512, ten for the gradient of the weights and nine for that of the states.
-  assert.match(reason, /^GPU: a step is 62 GFLOP;/);
-});
-
-Deno.test("more launches than the CPU needs for the same step keep it on the CPU", () => {
-  const slow = (launch: number) => ({ ...h100, rates: { ...h100.rates, launch } });
-  assert.equal(chooseDevice(products(64), 1024, slow(1e-6), 1).kind, "webgpu");
-  assert.equal(chooseDevice(products(64), 1024, slow(1e-2), 1).kind, "cpu");
-});
-
-Deno.test("a loop of many steps on few samples stays on the CPU: the latency of its steps does not shrink", () => {
-  const weight = parameter(zeros([8, 8]));
-  const x = zeros([4, 2000, 8]);
-  const task = {
-    ...products(8),
-    parameters: { weight },
-    data: { train: { x }, test: { x } },
-    evaluate({ x }: { x: Tensor }) {
-      const step = (
-        y: Tensor,
-        row: Tensor,
-      ): [Tensor, Tensor] => [y.add(row).matmul(weight).tanh(), y.sum(-1)];
-      return { loss: scan(step, zeros([x.shape[0], 8]), x.transpose(0, 1))[0].square().mean() };
-    },
-  } as unknown as Task;
-  assert.equal(chooseDevice(task, 64, h100, 1).kind, "cpu");
-});
-
-Deno.test("parameters of float64, and models without steps, stay on the CPU", () => {
-  const wide = products(512);
-  const parameters = { weight: zeros([2], { dtype: "float64" }) };
-  assert.match(
-    chooseDevice({ ...wide, parameters }, 4096, h100, 4).reason,
-    /^CPU: the parameters are float64/,
-  );
-  const { reason } = chooseDevice({ ...wide, optimizer: undefined }, 4096, h100, 4);
-  assert.match(reason, /^CPU: the parameters have a closed form/);
-});
-
-/** Prepares a task for `auto` on a machine with a GPU. Returns the devices on which it was prepared. */
-async function prepared(make: () => Task | Promise<Task>, machine: Machine, device: "auto" | "cpu" = "auto") {
-  const { device: gpu } = openNullGpu(machine);
+/** Prepares a task for a run on a machine with a GPU. Returns also the devices on which it was prepared. */
+async function prepared(
+  make: () => Task | Promise<Task>,
+  gpu: WebGpuDevice,
+  { device = "auto" as "auto" | "cpu", batchSize = 4, trainedOn = undefined as string | undefined } = {},
+) {
   const on: string[] = [];
   const prepare = () => {
     on.push(currentDevice().kind);
     return make();
   };
   try {
-    const config = { device, batchSize: 4096 };
-    return { ...await prepareOnDevice(config, prepare, undefined, () => Promise.resolve(gpu)), on };
+    const result = await prepareOnDevice(
+      { device, batchSize },
+      prepare,
+      trainedOn,
+      () => Promise.resolve(gpu),
+    );
+    return { ...result, on, kind: currentDevice().kind };
   } finally {
     await init({ device: "cpu" });
   }
 }
 
-Deno.test("a run is prepared again on the GPU only if a step is faster there", async () => {
-  const large = await prepared(() => products(512), machines.h100);
-  assert.deepEqual(large.on, ["cpu", "webgpu"]);
-  assert.deepEqual([large.device.kind, large.device.description], ["webgpu", "NVIDIA H100 SXM"]);
-  assert.match(large.deviceReason!, /^GPU: /);
-  const small = await prepared(() => products(2), machines.h100);
-  assert.deepEqual(small.on, ["cpu"]);
-  assert.equal(small.device.kind, "cpu");
-  const chosen = await prepared(() => products(512), machines.h100, "cpu");
-  assert.deepEqual([chosen.on, chosen.deviceReason], [["cpu"], undefined]);
+Deno.test("a run trains on the device on which a training step takes less time, and says so", async () => {
+  const slow = await prepared(tinyTask, gpuThatTakes(50), { batchSize: 8 });
+  assert.deepEqual([slow.device.kind, slow.kind, slow.on], ["cpu", "cpu", ["cpu", "webgpu"]]);
+  assert.match(
+    slow.deviceReason!,
+    /^CPU: a training step of 8 samples takes [\d.]+ ms on the CPU and about [\d.]+ m?s \(timed with 2\) on NVIDIA H100 SXM$/,
+  );
+  const fast = await prepared(() => products(256, 512), gpuThatTakes(0), { batchSize: 512 });
+  assert.deepEqual([fast.device.kind, fast.kind, fast.on], ["webgpu", "webgpu", ["cpu", "webgpu"]]);
+  assert.ok(treeLeaves(fast.task.parameters).every(({ device }) => device.kind === "webgpu"));
+  assert.match(
+    fast.deviceReason!,
+    /^GPU: a training step of 512 samples takes .* on the CPU and .* on NVIDIA/,
+  );
+});
+
+Deno.test("a batch of which a step would take long is timed with fewer samples", async () => {
+  const { task, deviceReason } = await prepared(() => products(1024, 20_000), gpuThatTakes(1), {
+    batchSize: 20_000,
+  });
+  const [, timed] = deviceReason!.match(
+    /of 20,?000 samples takes about [\d.]+ m?s \(timed with (\d+)\) on the CPU/,
+  )!;
+  assert.ok(Number(timed) < 10_000, deviceReason);
+  assert.ok(treeLeaves(task.parameters).every(({ device }) => device.kind === "webgpu"));
+});
+
+Deno.test("the timed steps change no parameter", async () => {
+  const { parameters } = await tinyTask();
+  const { task } = await prepared(tinyTask, gpuThatTakes(50), { batchSize: 8 });
+  const values = (tree: ParameterTree) => Promise.all(treeLeaves(tree).map((x) => x.data()));
+  assert.deepEqual(await values(task.parameters), await values(parameters));
+});
+
+Deno.test("parameters of float64, and models without steps, stay on the CPU", async () => {
+  const gpu = gpuThatTakes(0);
+  const wide = { ...products(8), parameters: { weight: zeros([2], { dtype: "float64" }) } };
+  const ofDoubles = await prepared(() => wide, gpu);
+  assert.deepEqual([ofDoubles.deviceReason, ofDoubles.on], ["CPU: the parameters are float64", ["cpu"]]);
+  const { deviceReason, kind } = await prepared(() => ({ ...products(8), optimizer: undefined }), gpu);
+  assert.equal(kind, "cpu");
+  assert.match(deviceReason!, /^CPU: the parameters have a closed form/);
+});
+
+Deno.test("nothing is timed for a named device, or for weights that exist", async () => {
+  const gpu = gpuThatTakes(0);
+  for (const options of [{ device: "cpu" as const }, { trainedOn: "cpu" }]) {
+    const { on, deviceReason, kind } = await prepared(() => products(8), gpu, options);
+    assert.deepEqual([on, deviceReason, kind], [["cpu"], undefined, "cpu"]);
+  }
+});
+
+testOnBoth("auto on a software GPU chooses the CPU", async (_cpu, gpu) => {
+  if (!gpu.info.software) return;
+  const { device, deviceReason } = await prepared(tinyTask, gpu as WebGpuDevice, { batchSize: 8 });
+  assert.equal(device.kind, "cpu");
+  assert.ok(deviceReason!.endsWith(`on ${gpu.info.description}`), deviceReason);
 });
 
 Deno.test("auto keeps the CPU for weights that it trained", () => {
@@ -115,16 +123,7 @@ Deno.test("auto keeps the CPU for weights that it trained", () => {
   assert.equal(keptDevice("webgpu", "cpu"), "webgpu");
 });
 
-Deno.test("an adapter has the rates of the most similar known machine, and its own limits", () => {
-  const ratesOf = (description: string) =>
-    machineOf({ info: { description, software: false }, limits: machines["default-limits"].limits }).rates;
-  assert.equal(ratesOf("nvidia NVIDIA H100 PCIe, Dawn"), machines.h100.rates);
-  assert.equal(ratesOf("NVIDIA GeForce GTX 1080"), machines["rtx-3060"].rates);
-  assert.equal(ratesOf("Apple M1"), machines["iris-xe"].rates);
-});
-
 Deno.test("weights name the device that trained them", () => {
-  const { info } = currentDevice();
-  assert.equal(trainedOn(arithmeticMetadata(arithmeticOf(info, {}))), "cpu");
+  assert.equal(trainedOn(arithmeticMetadata(arithmeticOf(cpu.info, {}))), "cpu");
   assert.equal(trainedOn({}), undefined);
 });

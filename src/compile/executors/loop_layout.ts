@@ -1,4 +1,4 @@
-/** The layout of a loop on a GPU and its work, which `explain` prints and estimates times from. */
+/** The layout of a loop on a GPU and its work, which `explain` prints. */
 
 /** The slowest memory of some reads. */
 export type ReadFrom = "workgroup memory" | "weights" | "rows" | "spilled";

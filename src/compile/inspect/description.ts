@@ -2,7 +2,7 @@
 import { type OutputTable, tableBundle } from "../../charts/display.ts";
 import type { MimeBundle } from "../../charts/display_symbol.ts";
 
-/** A subject of {@linkcode explain}: a loop, or the commands of a run. */
+/** A description of a loop. */
 export interface Description {
   /** First line. */
   readonly title?: string;

@@ -1,32 +1,16 @@
 import { displayAs, printAs } from "../../charts/display_symbol.ts";
-import { checkFunction, checkWord } from "../../tensor/checks.ts";
-import { currentDevice } from "../../device/current.ts";
-import { asAnyDevice } from "../../device/device_class.ts";
-import { type Machine, type MachineName, machines } from "../../device/machines.ts";
-import { checkOptions, namesOf } from "../../device/options.ts";
+import { checkFunction } from "../../tensor/checks.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar/scalar.ts";
-import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf, operationsOfLoop } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
 import { describeRun } from "./describe_run.ts";
 import { type Description, displayDescriptions, textOf } from "./description.ts";
-import { describePlan, describePlannedLoop } from "./plan_text.ts";
-import { planFor } from "./planned_gpu.ts";
 import type { Node } from "../trace/graph.ts";
 import { layOut } from "../program/layout.ts";
 import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
 import { type ByKind, byKind, type Kernel, type Operand } from "../program/program.ts";
-
-/** Options of {@linkcode explain}. */
-export interface ExplainOptions {
-  /**
-   * A GPU to describe the run for, on any device: `"h100"` (NVIDIA H100 SXM), `"rtx-3060"` (NVIDIA GeForce RTX 3060), `"iris-xe"` (an integrated GPU of Intel) or
-   * `"default-limits"` (the least limits of an adapter). Default: the device of the run.
-   */
-  machine?: MachineName | Machine;
-}
 
 /** The result of {@linkcode explain}. `deno jupyter` shows the description of each loop as tables. */
 export interface Explanation {
@@ -36,13 +20,10 @@ export interface Explanation {
   toString(): string;
 }
 
-const optionNames = namesOf<ExplainOptions>()("machine?");
-
 /**
  * Describes how a solve runs: for each compiled loop the graph of the body, hoisted values, the kernels of a step, the memory of
- * a sample, arithmetic and memory traffic; for a GPU also the layout: workgroups, lanes in use, barriers, reads of weights.
- * Loops that run step by step are not described. With a machine, dispatches are counted and times estimated from the machine's
- * published constants; nothing is measured.
+ * a sample, arithmetic and memory traffic; on a GPU also the layout: workgroups, lanes in use, barriers, reads of weights.
+ * Loops that run step by step are not described.
  *
  * @example
  * ```ts
@@ -53,28 +34,14 @@ const optionNames = namesOf<ExplainOptions>()("machine?");
  *
  * @param solve Runs once. Wrap it in `valueAndGrad` to include the loops of its gradient.
  */
-export function explain(solve: () => unknown, options: ExplainOptions = {}): Explanation {
+export function explain(solve: () => unknown): Explanation {
   checkFunction("explain", "solve", solve);
-  checkOptions("explain", options, optionNames);
-  const device = asAnyDevice(currentDevice());
-  const wanted = machineFor(options.machine);
-  // Another machine's layouts come from the plan, those of this device from its executors, which know tuned schedules.
   const described: Description[] = [];
-  const observe = () =>
-    observeLoops((loop, run, executor) => {
-      const where = wanted?.name ?? run.inputs[0]?.source.device.info.kind ?? "cpu";
-      described.push(withLines(describeLoop(loop, run, where), wanted ? "" : describeRun(executor, run)));
-    }, () => void solve());
-  const machine = wanted ?? (device.kind === "webgpu" ? withoutRates(device) : undefined);
-  if (!machine) {
-    observe();
-    return explanationOf(withoutRepetition(described));
-  }
-  const plan = planFor(machine, device, observe);
-  const loops = wanted
-    ? described.map((loop, i) => withLines(loop, describePlannedLoop(plan.loops[i], wanted)))
-    : described;
-  return explanationOf([...withoutRepetition(loops), withLines({ parts: [] }, describePlan(plan, machine))]);
+  observeLoops((loop, run, executor) => {
+    const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
+    described.push(withLines(describeLoop(loop, run, device), describeRun(executor, run)));
+  }, () => void solve());
+  return explanationOf(withoutRepetition(described));
 }
 
 function explanationOf(descriptions: readonly Description[]): Explanation {
@@ -84,19 +51,7 @@ function explanationOf(descriptions: readonly Description[]): Explanation {
 
 /** Adds the lines of a text to a description. */
 function withLines({ parts, ...rest }: Description, text: string): Description {
-  return { ...rest, parts: text === "" ? parts : [...parts, { lines: text.split("\n") }] };
-}
-
-/** A GPU whose commands are counted, without an estimate of their time. */
-function withoutRates({ info: { description, software }, limits }: WebGpuDevice): Machine {
-  return { name: description, limits, software };
-}
-
-/** The machine of a name, or the given machine. */
-function machineFor(machine: MachineName | Machine | undefined): Machine | undefined {
-  if (machine === undefined || typeof machine === "object") return machine;
-  checkWord("explain", "machine", machine, Object.keys(machines));
-  return machines[machine];
+  return { ...rest, parts: [...parts, { lines: text.split("\n") }] };
 }
 
 /** Loops in segments of time run many times: equal descriptions are printed once. */

@@ -1,33 +1,18 @@
-/** The device of a run with `device: "auto"` on a machine with a GPU: the CPU or the GPU, by the cost of a training step. */
-import { type Plan, planFor } from "../../compile/inspect/planned_gpu.ts";
-import { estimatePlan } from "../../compile/inspect/plan_text.ts";
-import { operationsOfLoop } from "../../compile/program/cost.ts";
-import { isBatchSource, sampleCount, takeSamples } from "../../data/batches.ts";
-import { processorThreads } from "../../device/cpu/device.ts";
+/** The device of a run with `device: "auto"` on a machine with a GPU: the one on which training steps take less time. */
+import { counted } from "../../charts/format.ts";
+import { sampleCount } from "../../data/batches.ts";
 import type { DeviceChoice as DeviceName } from "../../device/choice.ts";
 import { currentDevice, setCurrentDevice } from "../../device/current.ts";
 import type { DeviceInfo } from "../../device/device.ts";
 import { findHardwareGpu, init } from "../../compile/init.ts";
-import { cpuSeconds, type Machine, machineOf, type MachineRates } from "../../device/machines.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
-import { tensor } from "../../tensor/creation.ts";
+import { Adam } from "../../optim/adam.ts";
 import { key } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
-import { type Tree, treeLeaves } from "../../tensor/tree.ts";
+import { treeLeaves } from "../../tensor/tree.ts";
+import { stepOf } from "../step.ts";
+import type { Task } from "../task.ts";
 import type { RunConfig } from "./config.ts";
-import { gradientOf } from "../split_gradient.ts";
-import type { Samples, Task } from "../task.ts";
-
-/** A chosen device, and the reason in a line. */
-interface CostChoice {
-  readonly kind: DeviceInfo["kind"];
-  readonly reason: string;
-}
-
-type LearnedTask<Batch extends Tree> = Pick<
-  Task<Batch, Samples<Batch>>,
-  "data" | "parameters" | "evaluate" | "optimizer" | "weights"
->;
 
 /** A task on the device of a run. */
 interface PreparedTask {
@@ -38,10 +23,10 @@ interface PreparedTask {
 }
 
 /**
- * Opens the device of a run, and prepares the task on it. For `"auto"` with a hardware GPU, the task is first prepared on the CPU,
- * and again on the GPU if a training step is faster there.
+ * Opens the device of a run, and prepares the task on it. For `"auto"` with a hardware GPU, the task is prepared on the CPU and on
+ * the GPU, and some training steps are timed on both.
  *
- * @param trainedOn The device that trained the weights of the run so far. `"auto"` keeps it.
+ * @param trainedOn The device that trained the weights of the run so far. `"auto"` keeps it, and nothing is timed.
  * @param findGpu Finds the GPU of `"auto"`.
  */
 export async function prepareOnDevice(
@@ -56,11 +41,23 @@ export async function prepareOnDevice(
     return { task: await prepare(), device: info };
   }
   const { info } = await init({ device: "cpu", blas });
+  const cpu = currentDevice();
   const task = await prepare();
-  const { kind, reason } = chooseDevice(task, batchSize, machineOf(gpu));
-  if (kind === "cpu") return { task, device: info, deviceReason: reason };
+  const reason = whyOnlyCpu(task);
+  if (reason) return { task, device: info, deviceReason: `CPU: ${reason}` };
+  const samples = Math.min(batchSize, sampleCount(task.data.train));
+  const onCpu = await timeSteps(task, samples);
   setCurrentDevice(gpu);
-  return { task: await prepare(), device: gpu.info, deviceReason: reason };
+  const gpuTask = await prepare();
+  const onGpu = await timeSteps(gpuTask, samples, onCpu);
+  const isFaster = onGpu.seconds < onCpu.seconds;
+  if (!isFaster) setCurrentDevice(cpu);
+  return {
+    task: isFaster ? gpuTask : task,
+    device: isFaster ? gpu.info : info,
+    deviceReason: `${isFaster ? "GPU" : "CPU"}: a training step of ${counted(samples, "sample")} takes ` +
+      `${describe(onCpu)} on the CPU and ${describe(onGpu)} on ${gpu.info.description}`,
+  };
 }
 
 /** The device of a run whose weights exist: `"auto"` keeps the CPU if it trained them. */
@@ -68,77 +65,70 @@ export function keptDevice(device: DeviceName, trainedOn: string | undefined): D
   return device === "auto" && trainedOn === "cpu" ? "cpu" : device;
 }
 
-/** Batch sizes of the planned steps. A single sample would be planned as a batch of one. */
-const plannedSizes = [2, 4] as const;
+/** Why a task runs on the CPU on every machine. */
+function whyOnlyCpu({ optimizer, parameters }: Pick<Task, "optimizer" | "parameters">): string | undefined {
+  if (!optimizer) return "the parameters have a closed form, or the model is not chosen yet";
+  if (treeLeaves(parameters).some(({ dtype }) => dtype === "float64")) return "the parameters are float64";
+}
+
+/** Time of a training step. */
+interface StepTime {
+  /** Seconds of a step of a whole batch. */
+  readonly seconds: number;
+  /** Samples of the largest step that was timed. Of fewer than a batch, {@linkcode seconds} is an estimate. */
+  readonly timed: number;
+  readonly isEstimate: boolean;
+}
+
+/** Samples of the first timed steps. A single sample could be computed in another way than a batch. */
+const fewSamples = 2;
+/** Seconds that the largest timed step may take, by the time of the first, and seconds of its repeats. */
+const secondsPerSize = 0.2;
+const maxRepeats = 5;
+/** Of the timed steps, whose changes are undone. */
+const learningRate = 1e-3;
 
 /**
- * Chooses between the CPU and a GPU. The gradients of two and of four samples are computed on the CPU, and planned for the GPU.
- * Operations grow linearly with the batch size; launches and the latency of loops do not.
+ * Times training steps of a task on its device, and leaves its parameters as they were. Of a batch that would take long, the time is
+ * estimated by those of fewer samples: it grows linearly.
  *
- * @param task A task on the CPU.
- * @param threads Threads of the CPU.
+ * @param samples Samples of a batch.
+ * @param other Time on another device. As many samples are timed here, but no more if few take longer than a whole batch there.
  */
-export function chooseDevice<Batch extends Tree>(
-  task: LearnedTask<Batch>,
-  batchSize: number,
-  machine: Machine & { readonly rates: MachineRates },
-  threads: number = processorThreads(),
-): CostChoice {
-  if (!task.optimizer) {
-    return { kind: "cpu", reason: "CPU: the parameters have a closed form, or the model is not chosen yet" };
-  }
-  if (treeLeaves(task.parameters).some(({ dtype }) => dtype === "float64")) {
-    return { kind: "cpu", reason: "CPU: the parameters are float64" };
-  }
-  const count = sampleCount(task.data.train);
-  const [few, more] = plannedSizes.map((size) => Math.min(size, count));
-  const [planOfFew, plan] = [few, more].map((size) => planGradient(task, size, machine));
-  const [ofFew, ofMore] = [planOfFew, plan].map(operationsOf);
-  const perSample = more > few ? (ofMore - ofFew) / (more - few) : ofMore / more;
-  const operations = ofMore + (batchSize - more) * perSample;
-  const { loops, kernels, commands: { dispatches } } = plan;
-  const { rates } = machine;
-  const { loopSeconds, productSeconds, kernelSeconds } = estimatePlan(plan, rates);
-  const gpu = Math.max(
-    loopSeconds + productSeconds + kernelSeconds,
-    dispatches * rates.launch + operations / (rates.arithmetic * rates.products),
-  );
-  const cpu = cpuSeconds(operations, loops.length + kernels.length, threads);
-  const kind = cpu <= gpu ? "cpu" : "webgpu";
-  return {
-    kind,
-    reason: `${kind === "cpu" ? "CPU" : "GPU"}: a step is ${format(operations)}FLOP; by estimate it takes ` +
-      `${format(cpu)}s on ${threads} threads and ${
-        format(gpu)
-      }s in ${dispatches} launches on ${machine.name}`,
-  };
+async function timeSteps(task: Task, samples: number, other?: StepTime): Promise<StepTime> {
+  const parameters = treeLeaves(task.parameters);
+  const values = parameters.map((parameter) => parameter.mul(1));
+  const few = Math.min(fewSamples, samples);
+  const ofFew = await timeStep(task, few);
+  const within = Math.floor(few * secondsPerSize / Math.max(ofFew, 1e-6));
+  const isSlower = other !== undefined && ofFew > other.seconds;
+  const timed = isSlower ? few : other?.timed ?? Math.max(few, Math.min(samples, within));
+  const ofMore = timed > few ? await timeStep(task, timed) : ofFew;
+  parameters.forEach((parameter, i) => parameter.assign(values[i]));
+  const perSample = timed > few ? Math.max(0, ofMore - ofFew) / (timed - few) : ofFew / few;
+  return { seconds: ofMore + (samples - timed) * perSample, timed, isEstimate: timed < samples };
 }
 
-/** Plans the gradient of the first samples. */
-function planGradient<Batch extends Tree>(task: LearnedTask<Batch>, samples: number, machine: Machine): Plan {
-  const { train } = task.data;
+/** Seconds of a training step of some samples: the fastest of some. */
+async function timeStep(task: Task, samples: number): Promise<number> {
+  const device = currentDevice();
+  const step = stepOf({ ...task, optimizer: Adam(task.parameters, { learningRate }) }, { sizes: [samples] });
   const positions = Int32Array.from({ length: samples }, (_, i) => i);
-  return planFor(machine, currentDevice(), () =>
-    tidy(() => {
-      const batch = isBatchSource(train)
-        ? train.batch(positions)
-        : takeSamples(train, tensor(positions, { dtype: "int32" }));
-      gradientOf(task, batch, key(0));
-    }));
+  const run = async () => {
+    const start = performance.now();
+    tidy(() => void step(positions, key(0), learningRate));
+    await device.synchronize();
+    return (performance.now() - start) / 1000;
+  };
+  await run(); // compiles
+  const times = [await run()];
+  for (let total = times[0]; total < secondsPerSize && times.length < maxRepeats; total += times.at(-1)!) {
+    times.push(await run());
+  }
+  return Math.min(...times);
 }
 
-/** Scalar operations of a plan. */
-function operationsOf({ loops, kernels }: Plan): number {
-  const all = [
-    ...loops.map(({ run }) => operationsOfLoop(run)),
-    ...kernels.map(({ operations }) => operations),
-  ];
-  return all.reduce((sum, operations) => sum + operations, 0);
-}
-
-/** A number with a prefix of its unit, such as "4.2 M". */
-function format(value: number): string {
-  const prefixes = ["u", "m", "", "k", "M", "G", "T", "P"];
-  const power = Math.max(-2, Math.min(5, Math.floor(Math.log10(Math.max(value, 1e-6)) / 3)));
-  return `${+(value / 1000 ** power).toPrecision(2)} ${prefixes[power + 2]}`;
+function describe({ seconds, timed, isEstimate }: StepTime): string {
+  const time = seconds < 1 ? `${+(1e3 * seconds).toPrecision(2)} ms` : `${+seconds.toPrecision(2)} s`;
+  return isEstimate ? `about ${time} (timed with ${timed})` : time;
 }

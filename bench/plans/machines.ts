@@ -1,5 +1,5 @@
 /**
- * Machines by name: the limits of their adapters, and the constants of the estimates of `explain` and of `--device auto`.
+ * Machines by name: the limits of their adapters, and the constants of estimates.
  * Weft has not run on these machines: all estimates use published figures.
  */
 
@@ -213,15 +213,4 @@ export function machineOf(
 ): Machine & { readonly rates: MachineRates } {
   const [, { rates }] = similarMachines.find(([words]) => words.test(description)) ?? ["", irisXe];
   return { name: description, limits, software, rates: rates! };
-}
-
-/** Operations per second of a thread of the CPU. Measured: 32 to 120 billion in training steps on two cores (bench/results). */
-const threadRate = 3e10;
-
-/** Seconds to start a kernel on the CPU under `jit`. Measured: 0.07 us for a small product; kernels on threads take longer. */
-const cpuLaunch = 1e-6;
-
-/** Seconds of some kernels on the CPU. */
-export function cpuSeconds(operations: number, kernels: number, threads: number): number {
-  return operations / (threads * threadRate) + kernels * cpuLaunch;
 }

@@ -2,24 +2,24 @@
  * A GPU that plans but does not compute: while a function runs on another device, it receives every kernel and every loop. It
  * makes the layouts, dispatches and submissions of a machine that is not there.
  */
-import { outsideCapture } from "../../device/capture.ts";
+import { outsideCapture } from "../../src/device/capture.ts";
 import {
   type Buffer,
   kernelCalls,
   type KernelDevice,
   type KernelName,
   type View,
-} from "../../device/device.ts";
-import { bytesPerElement } from "../../device/dtype.ts";
-import type { Machine } from "../../device/machines.ts";
-import { sizeOf } from "../../device/shape.ts";
-import type { WebGpuDevice } from "../../device/webgpu/device.ts";
-import type { CommandCounts } from "../../device/webgpu/null_adapter.ts";
-import { executorFor, nameOf, withExecutors } from "../executors/choose_executor.ts";
-import type { LoopLayout } from "../executors/loop_layout.ts";
-import type { Executor, Run } from "../executors/run.ts";
-import { openNullGpu } from "../executors/wgsl/open_gpu.ts";
-import { describeRun, layoutOf } from "./describe_run.ts";
+} from "../../src/device/device.ts";
+import { bytesPerElement } from "../../src/device/dtype.ts";
+import { sizeOf } from "../../src/device/shape.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { executorFor, nameOf, withExecutors } from "../../src/compile/executors/choose_executor.ts";
+import type { LoopLayout } from "../../src/compile/executors/loop_layout.ts";
+import type { Executor, Run } from "../../src/compile/executors/run.ts";
+import { layoutOf } from "../../src/compile/inspect/describe_run.ts";
+import type { Machine } from "./machines.ts";
+import type { CommandCounts } from "./null_adapter.ts";
+import { openNullGpu } from "./null_gpu.ts";
 
 /** Commands that a GPU received. */
 export interface Commands {
@@ -48,8 +48,6 @@ export interface PlannedLoop {
   readonly commands: Commands;
   /** Undefined if the loop is stepped. */
   readonly layout: LoopLayout | undefined;
-  /** Describes the executor, the layout and the shader. */
-  readonly describe: () => string;
 }
 
 /** All that a GPU received, in order. */
@@ -154,7 +152,6 @@ class Planner {
       loopDispatches: (this.#counts.dispatches.get("loop") ?? 0) - dispatches,
       commands: difference(this.#count(), before),
       layout: this.#layoutOf(planning, planned),
-      describe: () => describeRun(planning, planned),
     });
   }
 

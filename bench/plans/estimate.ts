@@ -1,5 +1,5 @@
 /**
- * Estimates of time on a GPU, from its published constants. Not measured. The formulas, which docs/internals/compiled_loops.md repeats:
+ * Estimates of time on a GPU, from its published constants. Not measured. The formulas:
  *
  * - A unit runs `resident` workgroups at the same time: the least of its workgroups, of its invocations divided by those of a
  *   workgroup, and of its workgroup memory divided by that of a workgroup. More workgroups than all units hold run in waves.
@@ -16,10 +16,13 @@
  * - seconds of another kernel: the largest of its launches, its operations at the arithmetic rate (of products: at their
  *   share of the rate) and its bytes at the bandwidth of the memory.
  */
-import type { MachineRates } from "../../device/machines.ts";
-import { operationsOfLoop } from "../program/cost.ts";
-import type { ChainWork, LoopLayout } from "../executors/loop_layout.ts";
-import type { PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
+import type { MachineRates } from "./machines.ts";
+import { operationsOfLoop } from "../../src/compile/program/cost.ts";
+import type { ChainWork, LoopLayout } from "../../src/compile/executors/loop_layout.ts";
+import type { Plan, PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
+
+/** Maximum printed terms of a sum. */
+const maxTerms = 8;
 
 /** Workgroup memory that a workgroup takes in addition to its variables, in bytes. */
 const workgroupOverhead = 1024;
@@ -127,4 +130,33 @@ export function secondsOfKernel(
 ): number {
   const rate = arithmetic * (isProduct ? products : 1);
   return Math.max(commands.dispatches * launch, operations / rate, bytes / memory);
+}
+
+/** Seconds of the parts of a plan. */
+export function estimatePlan({ loops, kernels }: Plan, rates: MachineRates) {
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+  const [products, others] = [true, false].map((wanted) =>
+    kernels.filter(({ isProduct }) => isProduct === wanted).map((kernel) => secondsOfKernel(kernel, rates))
+  );
+  return {
+    loopSeconds: sum(loops.map((loop) => secondsOfLoop(loop, rates))),
+    productSeconds: sum(products),
+    kernelSeconds: sum(others),
+  };
+}
+
+/** The latency of a step as a sum, its largest terms first. Equal terms are printed once. */
+export function latencyText(terms: readonly LatencyTerm[], { clock }: MachineRates): string {
+  const equal = Map.groupBy(terms, ({ name, times, cycles }) => `${name} ${times} ${cycles}`);
+  const sums = [...equal.values()].map((all) => {
+    const [{ name, times, cycles }] = all;
+    const count = all.length * times;
+    return { text: `${name}: ${count.toLocaleString("en")} x ${+cycles.toFixed(1)}`, total: count * cycles };
+  }).sort((a, b) => b.total - a.total);
+  const total = sums.reduce((sum, { total }) => sum + total, 0);
+  const shown = sums.slice(0, maxTerms).map(({ text }) => text);
+  const rest = sums.slice(maxTerms).reduce((sum, { total }) => sum + total, 0);
+  const others = rest > 0 ? [`others: ${Math.round(rest).toLocaleString("en")}`] : [];
+  return `${Math.round(total).toLocaleString("en")} cycles of ${+(1e9 / clock).toFixed(3)} ns = ` +
+    [...shown, ...others].join(" + ");
 }

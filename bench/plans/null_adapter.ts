@@ -2,8 +2,8 @@
  * An adapter that accepts all commands of WebGPU and computes nothing, for layouts and counts without a GPU. Everything read
  * from it is zero.
  */
-import type { FoundAdapter } from "./adapter.ts";
-import type { MachineLimits } from "../machines.ts";
+import type { FoundAdapter } from "../../src/device/webgpu/adapter.ts";
+import type { MachineLimits } from "./machines.ts";
 
 /** Commands that an adapter without a GPU accepted. */
 export interface CommandCounts {

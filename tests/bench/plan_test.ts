@@ -1,21 +1,11 @@
 /** Layouts and estimates for a GPU that is not there. The numbers of the small loop are computed by hand. */
 import assert from "node:assert/strict";
-import {
-  explain,
-  key,
-  normal,
-  ones,
-  OptionError,
-  scan,
-  type Tensor,
-  valueAndGrad,
-  zeros,
-} from "../../mod.ts";
-import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
-import { estimateLoop, secondsOfKernel } from "../../src/compile/inspect/estimate.ts";
-import { planFor } from "../../src/compile/inspect/planned_gpu.ts";
+import { key, normal, ones, scan, type Tensor, valueAndGrad, zeros } from "../../mod.ts";
+import { openNullGpu } from "../../bench/plans/null_gpu.ts";
+import { estimateLoop, secondsOfKernel } from "../../bench/plans/estimate.ts";
+import { planFor } from "../../bench/plans/planned_gpu.ts";
 import { currentDevice, setCurrentDevice } from "../../src/device/current.ts";
-import { defaultLimits, type Machine, machines } from "../../src/device/machines.ts";
+import { defaultLimits, type Machine, machines } from "../../bench/plans/machines.ts";
 
 const weight = normal(key(0), [8, 8]);
 const step = (y: Tensor): [Tensor, Tensor] => [y.matmul(weight).tanh(), y.sum(-1)];
@@ -153,31 +143,4 @@ Deno.test("a device without a GPU accepts a training step, and gives the counts 
   } finally {
     setCurrentDevice(before);
   }
-});
-
-Deno.test("explain prints the layout and the estimate for a machine", () => {
-  const text = explain(solve, { machine: "h100" }).text;
-  for (
-    const part of [
-      /forward loop: 10 steps of 4 samples, float32, on NVIDIA H100 SXM/,
-      /NVIDIA H100 SXM, estimate: [\d.]+ ms = 10 steps x 1 waves/,
-      /latency: [\d,]+ cycles of 0.505 ns = .*\bcalls: 3 x 41\b.* \+ barriers: 2 x 30\b/,
-      /a step: 3 calls of functions, 2 barriers; 95 % of the lanes are busy/,
-      /4 samples share a read of a weight; a workgroup reads 256 bytes of weights/,
-      / {2}product \(1, 8\) @ \(8, 8\): 8 of 8 invocations, 100 % busy, 8 iterations that read weights/,
-      /from published constants of the machine, not measured/,
-    ]
-  ) assert.match(text, part);
-  assert.doesNotMatch(explain(solve, { machine: "default-limits" }).text, /estimate/);
-});
-
-Deno.test("explain names the machines that it knows", () => {
-  assert.throws(() => explain(solve, { machine: "h200" as "h100" }), (error) => {
-    assert.ok(error instanceof OptionError);
-    assert.match(
-      error.message,
-      /explain: machine is "h200", expected "h100", "rtx-3060", "iris-xe" or "default-limits"/,
-    );
-    return true;
-  });
 });
