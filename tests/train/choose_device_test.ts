@@ -26,94 +26,104 @@ function products(size: number, samples = 4): Task {
   } as unknown as Task;
 }
 
-/** A GPU that takes some milliseconds for the commands of a step, and computes nothing. */
-function gpuThatTakes(milliseconds: number): WebGpuDevice {
-  const { device } = openNullGpu(machines.h100);
-  device.synchronize = () => new Promise((resolve) => setTimeout(resolve, milliseconds));
-  return device;
-}
+/** Seconds of a step of a sample by device, beside those of a step without samples. */
+type Rates = Readonly<Record<"cpu" | "webgpu", readonly [perSample: number, more: number]>>;
 
-/** Prepares a task for a run on a machine with a GPU. Returns also the devices on which it was prepared. */
+/** Prepares a task for a run on a machine with a GPU. Returns also the devices on which it was prepared, and the timed steps. */
 async function prepared(
   make: () => Task | Promise<Task>,
-  gpu: WebGpuDevice,
+  rates: Rates = { cpu: [1, 0], webgpu: [0, 0] },
   { device = "auto" as "auto" | "cpu", batchSize = 4, trainedOn = undefined as string | undefined } = {},
 ) {
+  const gpu = openNullGpu(machines.h100).device;
   const on: string[] = [];
+  const timed: string[] = [];
   const prepare = () => {
     on.push(currentDevice().kind);
     return make();
   };
+  const search = {
+    findGpu: () => Promise.resolve(gpu),
+    secondsOf: (_task: Task, samples: number) => {
+      const kind = currentDevice().kind as keyof Rates;
+      timed.push(`${samples} on ${kind}`);
+      return Promise.resolve(rates[kind][0] * samples + rates[kind][1]);
+    },
+  };
   try {
-    const result = await prepareOnDevice(
-      { device, batchSize },
-      prepare,
-      trainedOn,
-      () => Promise.resolve(gpu),
-    );
-    return { ...result, on, kind: currentDevice().kind };
+    const result = await prepareOnDevice({ device, batchSize }, prepare, trainedOn, search);
+    const { deviceReason: reason, device: { kind }, task } = result;
+    assert.equal(currentDevice().kind, kind);
+    return { task, reason, kind, on, timed };
   } finally {
     await init({ device: "cpu" });
   }
 }
 
 Deno.test("a run trains on the device on which a training step takes less time, and says so", async () => {
-  const slow = await prepared(tinyTask, gpuThatTakes(50), { batchSize: 8 });
-  assert.deepEqual([slow.device.kind, slow.kind, slow.on], ["cpu", "cpu", ["cpu", "webgpu"]]);
-  assert.match(
-    slow.deviceReason!,
-    /^CPU: a training step of 8 samples takes [\d.]+ ms on the CPU and about [\d.]+ m?s \(timed with 2\) on NVIDIA H100 SXM$/,
-  );
-  const fast = await prepared(() => products(256, 512), gpuThatTakes(0), { batchSize: 512 });
-  assert.deepEqual([fast.device.kind, fast.kind, fast.on], ["webgpu", "webgpu", ["cpu", "webgpu"]]);
-  assert.ok(treeLeaves(fast.task.parameters).every(({ device }) => device.kind === "webgpu"));
-  assert.match(
-    fast.deviceReason!,
-    /^GPU: a training step of 512 samples takes .* on the CPU and .* on NVIDIA/,
-  );
-});
-
-Deno.test("a batch of which a step would take long is timed with fewer samples", async () => {
-  const { task, deviceReason } = await prepared(() => products(1024, 20_000), gpuThatTakes(1), {
-    batchSize: 20_000,
+  const onGpu = await prepared(() => products(8, 100), { cpu: [1e-4, 0], webgpu: [0, 5e-3] }, {
+    batchSize: 64,
   });
-  const [, timed] = deviceReason!.match(
-    /of 20,?000 samples takes about [\d.]+ m?s \(timed with (\d+)\) on the CPU/,
-  )!;
-  assert.ok(Number(timed) < 10_000, deviceReason);
-  assert.ok(treeLeaves(task.parameters).every(({ device }) => device.kind === "webgpu"));
+  assert.equal(
+    onGpu.reason,
+    "GPU: a training step of 64 samples takes 6.4 ms on the CPU and 5 ms on NVIDIA H100 SXM",
+  );
+  assert.ok(treeLeaves(onGpu.task.parameters).every(({ device }) => device.kind === "webgpu"));
+  assert.deepEqual([onGpu.kind, onGpu.on], ["webgpu", ["cpu", "webgpu"]]);
+  const onCpu = await prepared(() => products(8, 100), { cpu: [1e-4, 0], webgpu: [0, 5e-3] }, {
+    batchSize: 32,
+  });
+  assert.match(
+    onCpu.reason!,
+    /^CPU: a training step of 32 samples takes 3.2 ms on the CPU and about 80 ms \(timed with 2\) on/,
+  );
+  assert.ok(treeLeaves(onCpu.task.parameters).every(({ device }) => device.kind === "cpu"));
+  assert.deepEqual(
+    onCpu.timed,
+    ["2 on cpu", "32 on cpu", "2 on webgpu"],
+    "two samples took longer than a batch on the CPU",
+  );
 });
 
-Deno.test("the timed steps change no parameter", async () => {
-  const { parameters } = await tinyTask();
-  const { task } = await prepared(tinyTask, gpuThatTakes(50), { batchSize: 8 });
+Deno.test("a batch of which a step would take long is timed with fewer samples on both devices", async () => {
+  const { reason, timed } = await prepared(
+    () => products(2, 5000),
+    { cpu: [0.01, 0], webgpu: [0.001, 0.01] },
+    { batchSize: 1000 },
+  );
+  assert.deepEqual(timed, ["2 on cpu", "20 on cpu", "2 on webgpu", "20 on webgpu"]);
+  assert.equal(
+    reason,
+    "GPU: a training step of 1000 samples takes about 10 s (timed with 20) on the CPU and about 1 s (timed with 20) on NVIDIA H100 SXM",
+  );
+});
+
+testOnBoth("the timed steps change no parameter", async (_cpu, gpu) => {
   const values = (tree: ParameterTree) => Promise.all(treeLeaves(tree).map((x) => x.data()));
+  const { parameters } = await tinyTask();
+  const findGpu = () => Promise.resolve(gpu as WebGpuDevice);
+  const config = { device: "auto", batchSize: 8 } as const;
+  const { task, deviceReason } = await prepareOnDevice(config, tinyTask, undefined, { findGpu });
   assert.deepEqual(await values(task.parameters), await values(parameters));
-});
-
-Deno.test("parameters of float64, and models without steps, stay on the CPU", async () => {
-  const gpu = gpuThatTakes(0);
-  const wide = { ...products(8), parameters: { weight: zeros([2], { dtype: "float64" }) } };
-  const ofDoubles = await prepared(() => wide, gpu);
-  assert.deepEqual([ofDoubles.deviceReason, ofDoubles.on], ["CPU: the parameters are float64", ["cpu"]]);
-  const { deviceReason, kind } = await prepared(() => ({ ...products(8), optimizer: undefined }), gpu);
-  assert.equal(kind, "cpu");
-  assert.match(deviceReason!, /^CPU: the parameters have a closed form/);
-});
-
-Deno.test("nothing is timed for a named device, or for weights that exist", async () => {
-  const gpu = gpuThatTakes(0);
-  for (const options of [{ device: "cpu" as const }, { trainedOn: "cpu" }]) {
-    const { on, deviceReason, kind } = await prepared(() => products(8), gpu, options);
-    assert.deepEqual([on, deviceReason, kind], [["cpu"], undefined, "cpu"]);
+  if (gpu.info.software) {
+    assert.match(deviceReason!, /^CPU: a training step of 8 samples takes [\d.]+ ms on the CPU/);
   }
 });
 
-testOnBoth("auto on a software GPU chooses the CPU", async (_cpu, gpu) => {
-  if (!gpu.info.software) return;
-  const { device, deviceReason } = await prepared(tinyTask, gpu as WebGpuDevice, { batchSize: 8 });
-  assert.equal(device.kind, "cpu");
-  assert.ok(deviceReason!.endsWith(`on ${gpu.info.description}`), deviceReason);
+Deno.test("parameters of float64, and models without steps, stay on the CPU", async () => {
+  const wide = { ...products(8), parameters: { weight: zeros([2], { dtype: "float64" }) } };
+  const ofDoubles = await prepared(() => wide);
+  assert.deepEqual([ofDoubles.reason, ofDoubles.on], ["CPU: the parameters are float64", ["cpu"]]);
+  const { reason, kind } = await prepared(() => ({ ...products(8), optimizer: undefined }));
+  assert.equal(kind, "cpu");
+  assert.match(reason!, /^CPU: the parameters have a closed form/);
+});
+
+Deno.test("nothing is timed for a named device, or for weights that exist", async () => {
+  for (const options of [{ device: "cpu" as const }, { trainedOn: "cpu" }]) {
+    const { on, timed, reason, kind } = await prepared(() => products(8), undefined, options);
+    assert.deepEqual([on, timed, reason, kind], [["cpu"], [], undefined, "cpu"]);
+  }
 });
 
 Deno.test("auto keeps the CPU for weights that it trained", () => {

@@ -22,18 +22,24 @@ interface PreparedTask {
   readonly deviceReason?: string;
 }
 
+/** How `"auto"` finds a GPU and measures a training step. */
+interface DeviceSearch {
+  readonly findGpu?: () => Promise<WebGpuDevice | undefined>;
+  /** Seconds of a training step of some samples. */
+  readonly secondsOf?: (task: Task, samples: number) => Promise<number>;
+}
+
 /**
  * Opens the device of a run, and prepares the task on it. For `"auto"` with a hardware GPU, the task is prepared on the CPU and on
  * the GPU, and some training steps are timed on both.
  *
  * @param trainedOn The device that trained the weights of the run so far. `"auto"` keeps it, and nothing is timed.
- * @param findGpu Finds the GPU of `"auto"`.
  */
 export async function prepareOnDevice(
   { device, blas, batchSize }: Pick<RunConfig, "device" | "blas" | "batchSize">,
   prepare: () => Promise<Task> | Task,
   trainedOn?: string,
-  findGpu: () => Promise<WebGpuDevice | undefined> = findHardwareGpu,
+  { findGpu = findHardwareGpu, secondsOf = timeStep }: DeviceSearch = {},
 ): Promise<PreparedTask> {
   const gpu = device === "auto" && trainedOn === undefined ? await findGpu() : undefined;
   if (!gpu) {
@@ -46,10 +52,10 @@ export async function prepareOnDevice(
   const reason = whyOnlyCpu(task);
   if (reason) return { task, device: info, deviceReason: `CPU: ${reason}` };
   const samples = Math.min(batchSize, sampleCount(task.data.train));
-  const onCpu = await timeSteps(task, samples);
+  const onCpu = await timeSteps(task, samples, secondsOf);
   setCurrentDevice(gpu);
   const gpuTask = await prepare();
-  const onGpu = await timeSteps(gpuTask, samples, onCpu);
+  const onGpu = await timeSteps(gpuTask, samples, secondsOf, onCpu);
   const isFaster = onGpu.seconds < onCpu.seconds;
   if (!isFaster) setCurrentDevice(cpu);
   return {
@@ -95,15 +101,20 @@ const learningRate = 1e-3;
  * @param samples Samples of a batch.
  * @param other Time on another device. As many samples are timed here, but no more if few take longer than a whole batch there.
  */
-async function timeSteps(task: Task, samples: number, other?: StepTime): Promise<StepTime> {
+async function timeSteps(
+  task: Task,
+  samples: number,
+  secondsOf: (task: Task, samples: number) => Promise<number>,
+  other?: StepTime,
+): Promise<StepTime> {
   const parameters = treeLeaves(task.parameters);
   const values = parameters.map((parameter) => parameter.mul(1));
   const few = Math.min(fewSamples, samples);
-  const ofFew = await timeStep(task, few);
+  const ofFew = await secondsOf(task, few);
   const within = Math.floor(few * secondsPerSize / Math.max(ofFew, 1e-6));
   const isSlower = other !== undefined && ofFew > other.seconds;
   const timed = isSlower ? few : other?.timed ?? Math.max(few, Math.min(samples, within));
-  const ofMore = timed > few ? await timeStep(task, timed) : ofFew;
+  const ofMore = timed > few ? await secondsOf(task, timed) : ofFew;
   parameters.forEach((parameter, i) => parameter.assign(values[i]));
   const perSample = timed > few ? Math.max(0, ofMore - ofFew) / (timed - few) : ofFew / few;
   return { seconds: ofMore + (samples - timed) * perSample, timed, isEstimate: timed < samples };
