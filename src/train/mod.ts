@@ -113,13 +113,17 @@ export { findRun, type RunFolder, runFolder } from "./run/run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
 export type {
   Calibration,
+  ClosedForm,
+  Collection,
   Evaluation,
   MeasuredModel,
   Measures,
+  Optimization,
   PlanOptions,
   Samples,
   Task,
   TaskData,
+  TaskReport,
   WeightedModel,
 } from "./task.ts";
 export { openBest, type TrainedRun } from "./run/trained_run.ts";

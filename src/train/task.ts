@@ -73,32 +73,50 @@ export type Samples<Batch extends Tree> = Batch | BatchSource<Batch>;
 /** Data of a task by part. */
 export type TaskData<Data> = Omit<Splits<Data>, "validation"> & Partial<Pick<Splits<Data>, "validation">>;
 
-/**
- * Input of the training loop: a model, its data, its optimiser or closed-form fit, and its loss. `Data` is
- * {@linkcode Samples} if a part of the data may be a source of batches.
- */
-export interface Task<
-  Batch extends Tree = Tree,
-  Data extends Samples<Batch> = Tree extends Batch ? Samples<Batch> : Batch,
-> extends MeasuredModel<Batch> {
-  /** Record of the data, for a task that reads files: plain JSON of a type that the experiment chooses. */
-  // deno-lint-ignore no-explicit-any
-  readonly record?: any;
-  /** Lines about the data, printed before training. */
-  readonly description?: readonly string[];
-  /** Lines about the data that a reader of the results must know. The summary of a run contains them. */
-  readonly notices?: readonly string[];
-  /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
-  readonly chosen?: Readonly<Record<string, string>>;
-  /** Settings that have no effect on the model. Reports omit them. */
-  readonly unused?: readonly string[];
-  /** Size of the test set, such as `"75 of 500 series"`. */
-  readonly testSize?: string;
+/** How the parameters of a task are optimised, and which epoch is the best. */
+export interface Optimization {
   /**
    * Optimiser of the parameters. Its learning rate is multiplied by the factors of the schedule and the
    * plateau. A task has either an optimiser or `fit`.
    */
   readonly optimizer?: Optimizer;
+  /** Factor of the learning rate for each step. */
+  readonly schedule?: Schedule;
+  /** Factor of the learning rate that is reduced when the measure of `plateauOf` stops improving. */
+  readonly plateau?: Plateau;
+  /**
+   * Measure of the plateau: `"validation"` (default) is the metric; `"training"` is the loss of each step.
+   */
+  readonly plateauOf?: "validation" | "validation loss" | "training";
+  /** Maximum absolute value of each gradient element, above 0. Applied before `clipNorm`. */
+  readonly clipValue?: number;
+  /** Maximum global norm of the gradients, above 0. Larger gradients are scaled down. */
+  readonly clipNorm?: number;
+  /**
+   * Whether the entries of `parameters` belong to the members of an ensemble. `clipNorm` then applies to each
+   * member's gradients.
+   */
+  readonly isEnsemble?: boolean;
+  /**
+   * Number of visits per epoch to each training sample, 1 by default. With few samples and one visit,
+   * validation and checkpoints would take most of an epoch.
+   */
+  readonly visits?: number;
+  /** Number of epochs, if the task decides it instead of the configuration. */
+  readonly epochs?: number;
+  /** Rule to stop training before the last epoch. */
+  readonly stop?: StopRule;
+  /** Measure that decides which epoch is the best: its name, and whether smaller or larger is better. */
+  readonly metric: { readonly name: string; readonly mode: "min" | "max" };
+  /**
+   * Throws an error if the parameters can be tested but not trained, such as those of an earlier version. Called
+   * before the first change of the run's folder, unless training is complete.
+   */
+  checkTraining?(): void;
+}
+
+/** The fit of parameters that are not optimised step by step. */
+export interface ClosedForm {
   /**
    * Computes the parameters from the training data in closed form and assigns them in place. There are no
    * optimiser steps, and training has one epoch.
@@ -110,6 +128,10 @@ export interface Task<
    * remain those of the fit to the training set alone.
    */
   refit?(): Promise<void>;
+}
+
+/** Data that training collects, as reinforcement learning does. */
+export interface Collection {
   /**
    * Collects data before each epoch, as reinforcement learning does: changes the tensors of `state` in place, with
    * those of `data.train` among them. The changes must depend only on the epoch, the parameters and `state`. If
@@ -120,51 +142,20 @@ export interface Task<
   collect?(epoch: number): Promise<void> | void;
   /** Tensors that `collect` changes. Checkpoints contain them, the best weights do not. */
   readonly state?: ParameterTree;
-  /** Factor of the learning rate for each step. */
-  readonly schedule?: Schedule;
-  /** Factor of the learning rate that is reduced when the measure of `plateauOf` stops improving. */
-  readonly plateau?: Plateau;
-  /**
-   * Measure of the plateau: `"validation"` (default) is the metric; `"training"` is the loss of each step.
-   */
-  readonly plateauOf?: "validation" | "validation loss" | "training";
-  /**
-   * Throws an error if the parameters can be tested but not trained, such as those of an earlier version. Called
-   * before the first change of the run's folder, unless training is complete.
-   */
-  checkTraining?(): void;
-  /** Rule to stop training before the last epoch. */
-  readonly stop?: StopRule;
-  /** Maximum global norm of the gradients, above 0. Larger gradients are scaled down. */
-  readonly clipNorm?: number;
-  /**
-   * Whether the entries of `parameters` belong to the members of an ensemble. `clipNorm` then applies to each
-   * member's gradients.
-   */
-  readonly isEnsemble?: boolean;
-  /** Maximum absolute value of each gradient element, above 0. Applied before `clipNorm`. */
-  readonly clipValue?: number;
-  /**
-   * Tensors in plain objects and arrays, with samples along the first axis. A batch has the same structure.
-   * Without a validation set the last weights are the result of training.
-   */
-  readonly data: TaskData<Data>;
-  /** Number of epochs, if the task decides it instead of the configuration. */
-  readonly epochs?: number;
-  /**
-   * Finds how to train, and returns the task of the final training. Called once, before a new run trains.
-   *
-   * @param options `signal` ends the search; `onLine` is called with lines about its progress.
-   * @returns Undefined if the signal ended the search.
-   */
-  plan?(options: PlanOptions): Promise<Task<Batch, Data> | undefined>;
-  /**
-   * Number of visits per epoch to each training sample, 1 by default. With few samples and one visit,
-   * validation and checkpoints would take most of an epoch.
-   */
-  readonly visits?: number;
-  /** Measure that decides which epoch is the best: its name, and whether smaller or larger is better. */
-  readonly metric: { readonly name: string; readonly mode: "min" | "max" };
+}
+
+/** What people are told about the data, the training and the predictions. */
+export interface TaskReport {
+  /** Lines about the data, printed before training. */
+  readonly description?: readonly string[];
+  /** Lines about the data that a reader of the results must know. The summary of a run contains them. */
+  readonly notices?: readonly string[];
+  /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
+  readonly chosen?: Readonly<Record<string, string>>;
+  /** Settings that have no effect on the model. Reports omit them. */
+  readonly unused?: readonly string[];
+  /** Size of the test set, such as `"75 of 500 series"`. */
+  readonly testSize?: string;
   /**
    * Fits the calibration of probabilities or intervals on the validation set. Later predictions use it. The
    * parameters are saved afterwards: a model in closed form may be fitted again, to the validation set too.
@@ -174,6 +165,31 @@ export interface Task<
   evaluatePredictions?(): Promise<Evaluation>;
   /** Sections of the report about the predictions of some test samples. */
   examples?(): Promise<readonly Section[]>;
+}
+
+/**
+ * Input of the training loop: a model with its loss, data, an optimiser or a fit in closed form, and a report. `Data` is
+ * {@linkcode Samples} if a part of the data may be a source of batches.
+ */
+export interface Task<
+  Batch extends Tree = Tree,
+  Data extends Samples<Batch> = Tree extends Batch ? Samples<Batch> : Batch,
+> extends MeasuredModel<Batch>, Optimization, ClosedForm, Collection, TaskReport {
+  /**
+   * Tensors in plain objects and arrays, with samples along the first axis. A batch has the same structure.
+   * Without a validation set the last weights are the result of training.
+   */
+  readonly data: TaskData<Data>;
+  /** Record of the data, for a task that reads files: plain JSON of a type that the experiment chooses. */
+  // deno-lint-ignore no-explicit-any
+  readonly record?: any;
+  /**
+   * Finds how to train, and returns the task of the final training. Called once, before a new run trains.
+   *
+   * @param options `signal` ends the search; `onLine` is called with lines about its progress.
+   * @returns Undefined if the signal ended the search.
+   */
+  plan?(options: PlanOptions): Promise<Task<Batch, Data> | undefined>;
 }
 
 /** Options of {@linkcode Task.plan}. */
