@@ -8,6 +8,9 @@
 //   fn unordered(a: Element) -> bool                whether a is NaN
 //   fn remaining(position: u32) -> array<u32, 2>    start of a result's elements in the input, and its output position
 //   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/kernels/workgroup_layout.ts
+//   subgroup_lanes                                  neighbouring lanes that exchange values by a subgroup, or 1
+//   fn shifted(x: Element, by: u32) -> Element      the value of the lane that is `by` places later in the subgroup
+//   fn shifted_position(x: u32, by: u32) -> u32     the same for a position
 
 const none = 0xffffffffu;
 
@@ -59,17 +62,23 @@ fn main(
     let result = i * columns + column;
     let at = remaining(min(result, params.outputs - 1u));
     var best = search(at[0], at[1], lane, lanes);
-    shared_values[local] = best.value;
-    shared_positions[local] = best.position;
-    workgroupBarrier();
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-      if (lane < half) {
-        let other = local + half * lane_step;
-        best = better(best, Candidate(shared_values[other], shared_positions[other]));
-        shared_values[local] = best.value;
-        shared_positions[local] = best.position;
-      }
+    // A tree. Its last levels are within a subgroup.
+    if (lanes > subgroup_lanes) {
+      shared_values[local] = best.value;
+      shared_positions[local] = best.position;
       workgroupBarrier();
+      for (var half = lanes / 2u; half >= subgroup_lanes; half /= 2u) {
+        if (lane < half) {
+          let other = local + half * lane_step;
+          best = better(best, Candidate(shared_values[other], shared_positions[other]));
+          shared_values[local] = best.value;
+          shared_positions[local] = best.position;
+        }
+        workgroupBarrier();
+      }
+    }
+    for (var half = subgroup_lanes / 2u; half > 0u; half /= 2u) {
+      best = better(best, Candidate(shifted(best.value, half), shifted_position(best.position, half)));
     }
     if (lane == 0u && result < params.outputs) {
       output[at[1]] = i32(best.position);

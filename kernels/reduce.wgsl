@@ -11,6 +11,8 @@
 //   fn remaining(position: u32) -> array<u32, 2>  start of a result's elements in the input, and its output position
 //   fn reduced(position: u32) -> array<u32, 1>    distance of an element from that start
 //   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/kernels/workgroup_layout.ts
+//   subgroup_lanes                                neighbouring lanes that exchange values by a subgroup, or 1
+//   fn shifted(x: Element, by: u32) -> Element    the value of the lane that is `by` places later in the subgroup
 
 fn accumulate(base: u32, first: u32, step: u32) -> Element {
   let identity = bitcast<Element>(params.identity);
@@ -43,14 +45,20 @@ fn main(
     let result = (i - segment * blocks) * columns + column;
     let at = remaining(min(result, params.outputs - 1u));
     var total = accumulate(at[0], segment + lane * params.segments, lanes * params.segments);
-    shared_values[local] = total;
-    workgroupBarrier();
-    for (var half = lanes / 2u; half > 0u; half /= 2u) {
-      if (lane < half) {
-        total = combine(total, shared_values[local + half * lane_step]);
-        shared_values[local] = total;
-      }
+    // A tree. Its last levels are within a subgroup.
+    if (lanes > subgroup_lanes) {
+      shared_values[local] = total;
       workgroupBarrier();
+      for (var half = lanes / 2u; half >= subgroup_lanes; half /= 2u) {
+        if (lane < half) {
+          total = combine(total, shared_values[local + half * lane_step]);
+          shared_values[local] = total;
+        }
+        workgroupBarrier();
+      }
+    }
+    for (var half = subgroup_lanes / 2u; half > 0u; half /= 2u) {
+      total = combine(total, shifted(total, half));
     }
     if (lane == 0u && result < params.outputs) {
       let place = at[1] + segment * params.outputs;

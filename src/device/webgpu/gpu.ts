@@ -10,6 +10,7 @@ import { BufferPool, type GpuMemory } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";
 import { occupiedOperations, submissionBudget } from "./submission_budget.ts";
 import { Recording } from "./recording.ts";
+import { findSubgroupLanes } from "./subgroups.ts";
 
 /** A view of GPU memory. */
 export interface MemoryView {
@@ -52,8 +53,10 @@ export interface Dispatch extends Omit<Launch, "kernel"> {
   readonly source: () => KernelSource;
 }
 
-/** Limits of dispatches and submissions. */
+/** Limits of dispatches and submissions, and features that are not used. */
 export interface GpuLimits {
+  /** Whether reductions use subgroups, if the adapter has them; true by default. */
+  readonly subgroups?: boolean;
   /** Maximum number of workgroups per dispatch. Default: the limit of the adapter. */
   readonly maxWorkgroups?: number;
   /** Maximum operations of a submission. Default: {@linkcode submissionBudget}. */
@@ -71,6 +74,7 @@ export class Gpu {
   readonly commands: Commands;
   readonly #faults: Faults;
   readonly #wait: Wait;
+  #subgroupLanes = 1;
   /** Records kernels instead of queueing them, while a loop is recorded. */
   #recorded: Launch[] | undefined;
 
@@ -106,15 +110,21 @@ export class Gpu {
   }
 
   /** Opens an adapter. */
-  static async open(adapter: FoundAdapter, own: GpuLimits = {}): Promise<Gpu> {
+  static async open(adapter: FoundAdapter, { subgroups = true, ...own }: GpuLimits = {}): Promise<Gpu> {
     const { limits, features } = adapter.gpu;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
-    const device = await adapter.gpu.requestDevice({
-      requiredLimits,
-      // Timestamps are for profiles.
-      requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
-    });
-    return new Gpu(adapter, device, own);
+    // Timestamps are for profiles.
+    const wanted = ["timestamp-query", ...subgroups ? ["subgroups"] : []] as GPUFeatureName[];
+    const requiredFeatures = wanted.filter((name) => features.has(name));
+    const device = await adapter.gpu.requestDevice({ requiredLimits, requiredFeatures });
+    const gpu = new Gpu(adapter, device, own);
+    gpu.#subgroupLanes = await findSubgroupLanes(gpu, workgroupSize);
+    return gpu;
+  }
+
+  /** Number of consecutive invocations that are in one subgroup; 1 without subgroups. */
+  get subgroupLanes(): number {
+    return this.#subgroupLanes;
   }
 
   /**

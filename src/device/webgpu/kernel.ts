@@ -88,15 +88,25 @@ function accessOf(bindings: readonly Binding[]): string {
   return bindings.map(({ access }) => letters[access]).join("");
 }
 
+/** Options of {@linkcode kernelSource}. */
+interface SourceOptions {
+  /** Default: `main`. */
+  entryPoint?: string;
+  /** Whether the code has operations of subgroups. */
+  usesSubgroups?: boolean;
+}
+
 /** Combines declarations of buffers and parameters with code. */
 export function kernelSource(
   name: string,
   bindings: readonly Binding[],
   params: readonly string[],
   pieces: readonly string[],
-  entryPoint?: string,
+  { entryPoint, usesSubgroups = false }: SourceOptions = {},
 ): KernelSource {
-  const code = [declare(bindings, params), ...pieces].join("\n");
+  const code = [...usesSubgroups ? ["enable subgroups;"] : [], declare(bindings, params), ...pieces].join(
+    "\n",
+  );
   return { name, code, access: accessOf(bindings), entryPoint };
 }
 

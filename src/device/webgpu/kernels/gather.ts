@@ -32,7 +32,7 @@ export function gather(gpu: Gpu, input: MemoryView, indices: MemoryView, output:
         { name: "output", type, access: "read_write" },
       ];
       const constants = `alias Element = ${type};\nconst invocations = ${workgroupSize};`;
-      return kernelSource("gather", bindings, params, [constants, source], "gather");
+      return kernelSource("gather", bindings, params, [constants, source], { entryPoint: "gather" });
     },
     buffers: [input.memory, indices.memory, output.memory],
     words: [...input.shape, indices.shape[0], input.offset, indices.offset, output.offset, outside],

@@ -59,7 +59,7 @@ export function sortPositions(
             bindings,
             sortParams,
             [constants, key.text, sortSource],
-            entryPoint,
+            { entryPoint },
           );
         },
         buffers: [key.view.memory, from.memory, table.memory, target.memory],

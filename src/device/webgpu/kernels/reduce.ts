@@ -13,6 +13,8 @@ import {
   chooseLayout,
   layoutCode,
   layoutKey,
+  subgroupCode,
+  subgroupLanes,
   workgroupCount,
   type WorkgroupLayout,
 } from "./workgroup_layout.ts";
@@ -84,6 +86,7 @@ export function reduce(
     !(smallestStride(walkAxes(input.shape, [input.strides], remainingAxes)) < smallestStride(reduced));
   const layout = chooseLayout(outputs, length, lanesFirst);
   const segments = segmentsFor(outputs, length, layout);
+  const joined = subgroupLanes(layout, gpu);
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
   const targetStrides = segments === 1 ? output.strides : contiguousStrides(output.shape);
   const remaining = walkAxes(output.shape, [input.strides, targetStrides], remainingAxes);
@@ -109,8 +112,9 @@ export function reduce(
         remainingAt.code,
         reducedAt.code,
         layoutCode(layout),
+        subgroupCode(joined),
         reduceSource,
-      ]);
+      ], { usesSubgroups: joined > 1 });
     },
     buffers: [input.memory, target.memory],
     words: [
@@ -171,6 +175,7 @@ export function argReduce(
   const length = input.shape[axis];
   const lanesFirst = !(smallestStride(remaining) < Math.abs(input.strides[axis]));
   const layout = chooseLayout(outputs, length, lanesFirst);
+  const joined = subgroupLanes(layout, gpu);
   for (const [first, end] of gpu.parts(length, outputs)) {
     gpu.run({
       key: `arg${reduction} ${input.dtype} ${remaining.shape.length} ${layoutKey(layout)}`,
@@ -185,8 +190,9 @@ export function argReduce(
           `fn unordered(a: Element) -> bool { return ${unordered}; }`,
           remainingAt.code,
           layoutCode(layout),
+          subgroupCode(joined),
           argReduceSource,
-        ]);
+        ], { usesSubgroups: joined > 1 });
       },
       buffers: [input.memory, output.memory],
       words: [

@@ -54,7 +54,7 @@ function runner(gpu: Gpu, views: readonly MemoryView[], source: string, more: re
         const params = arrays.flatMap((name) => [`${name}_offset`, `${name}_system`, `${name}_step`]);
         const all = ["systems", "n", "first", "end", ...params];
         const pieces = [`const invocations = ${workgroupSize};`, source];
-        return kernelSource("tridiagonalSolve", bindings, all, pieces, entryPoint);
+        return kernelSource("tridiagonalSolve", bindings, all, pieces, { entryPoint });
       },
       buffers: [...views, ...others].map((view) => view.memory),
       words: [

@@ -43,6 +43,24 @@ fn blocks_of(results: u32) -> u32 { return (results + columns - 1u) / columns; }
 `;
 }
 
+/** Number of neighbouring lanes of a result that exchange values by a subgroup; 1 if they use shared memory alone. */
+export function subgroupLanes({ lanes, lanesFirst }: WorkgroupLayout, gpu: Gpu): number {
+  return lanesFirst ? Math.min(lanes, gpu.subgroupLanes) : 1;
+}
+
+/** @param lanes See {@linkcode subgroupLanes}. */
+export function subgroupCode(lanes: number): string {
+  const shifted = (name: string, type: string) =>
+    `fn ${name}(x: ${type}, by: u32) -> ${type} { return ${
+      lanes > 1 ? "subgroupShuffleDown(x, by)" : "x"
+    }; }`;
+  return `
+const subgroup_lanes = ${lanes}u;
+${shifted("shifted", "Element")}
+${shifted("shifted_position", "u32")}
+`;
+}
+
 export function layoutKey({ lanes, lanesFirst }: WorkgroupLayout): string {
   return `${lanes} ${lanesFirst}`;
 }
