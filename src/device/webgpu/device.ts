@@ -15,7 +15,8 @@ import { identity, type ScalarFunction } from "../scalar/scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
-import { type Dispatch, Gpu, type GpuLimits, type MemoryView } from "./gpu.ts";
+import { type Dispatch, Gpu, type GpuLimits, type MemoryView, workgroupSize } from "./gpu.ts";
+import { findSubgroupLanes } from "./subgroups.ts";
 import { gather } from "./kernels/gather.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./kernels/map.ts";
@@ -48,6 +49,7 @@ export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<W
   const adapter = options.adapter ?? await findAdapter(implementation);
   if (!adapter) throw new Error(noAdapterMessage(implementation));
   const gpu = await Gpu.open(adapter, options);
+  gpu.subgroupLanes = await findSubgroupLanes(gpu, workgroupSize);
   return new WebGpuDevice(gpu, checkNaN(gpu));
 }
 

@@ -10,7 +10,6 @@ import { BufferPool, type GpuMemory } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";
 import { occupiedOperations, submissionBudget } from "./submission_budget.ts";
 import { Recording } from "./recording.ts";
-import { findSubgroupLanes } from "./subgroups.ts";
 
 /** A view of GPU memory. */
 export interface MemoryView {
@@ -72,9 +71,10 @@ export class Gpu {
   readonly pool: BufferPool;
   readonly kernels: KernelCache;
   readonly commands: Commands;
+  /** Number of consecutive invocations that are in one subgroup; 1 if subgroups are not used. */
+  subgroupLanes = 1;
   readonly #faults: Faults;
   readonly #wait: Wait;
-  #subgroupLanes = 1;
   /** Records kernels instead of queueing them, while a loop is recorded. */
   #recorded: Launch[] | undefined;
 
@@ -117,14 +117,7 @@ export class Gpu {
     const wanted = ["timestamp-query", ...subgroups ? ["subgroups"] : []] as GPUFeatureName[];
     const requiredFeatures = wanted.filter((name) => features.has(name));
     const device = await adapter.gpu.requestDevice({ requiredLimits, requiredFeatures });
-    const gpu = new Gpu(adapter, device, own);
-    gpu.#subgroupLanes = await findSubgroupLanes(gpu, workgroupSize);
-    return gpu;
-  }
-
-  /** Number of consecutive invocations that are in one subgroup; 1 without subgroups. */
-  get subgroupLanes(): number {
-    return this.#subgroupLanes;
+    return new Gpu(adapter, device, own);
   }
 
   /**
