@@ -38,8 +38,21 @@ const partBytes = 2 ** 20;
 /** Names of architectures, as in Deno and Rust. */
 const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: "aarch64" };
 
-/** The Node that runs Weft. */
+/** The oldest version of Node that has all that Weft uses, such as `Map.groupBy`. */
+const oldestNode = 22;
+
+/**
+ * The Node that runs Weft.
+ *
+ * @throws {Error} If it is older than Node 22.
+ */
 export function node(): Platform {
+  const { node: version } = process.versions;
+  if (parseInt(version) < oldestNode) {
+    throw new Error(
+      `Weft needs Node ${oldestNode} or later; this is Node ${version}: install it from https://nodejs.org`,
+    );
+  }
   const architecture = architectures[process.arch] ?? process.arch;
   // Turboshaft, V8's compiler of WebAssembly in later versions, keeps the order of instructions and can combine vectors.
   const delaysArithmetic = process.versions.node.startsWith("22.");

@@ -3,7 +3,7 @@ import { tidy } from "../../mod.ts";
 import { prepare, workloadNames } from "../../bench/workloads.ts";
 import { openNullGpu } from "../../bench/plans/null_gpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
-import { costOf } from "../../src/compile/program/cost.ts";
+import { operationsOfStep } from "../../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { type Machine, machines } from "../../bench/plans/machines.ts";
 import { submissionBudget } from "../../src/device/webgpu/submission_budget.ts";
@@ -26,7 +26,7 @@ async function stepOf(name: string, machine: Machine = machines.h100) {
     counts.dispatches.clear();
     operations.products = 0;
     observeLoops(
-      (_loop, { program, batch, steps }) => operations.loops += costOf(program).operations * batch * steps,
+      (_loop, { program, batch, steps }) => operations.loops += operationsOfStep(program) * batch * steps,
       () => tidy(() => void step()),
     );
     await device.synchronize();

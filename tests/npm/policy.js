@@ -1,8 +1,11 @@
-/** Computes on threads whose file is hosted, or on one thread, and prints what `init` says and the tasks of other threads. */
+/** Computes on threads whose file is hosted, or on one thread, and prints what `init` says and the tasks of other threads, or its error. */
 import { init, key, normal } from "@weft/weft";
 
 const worker = location.search === "?hosted" ? "/node_modules/@weft/weft/src/device/cpu/worker.js" : undefined;
-const device = await init({ device: "cpu", threads: 2, worker });
+const device = await init({ device: "cpu", threads: 2, worker }).catch((error) => {
+  console.log(error.message);
+  throw error;
+});
 const x = normal(key(0), [512, 512]);
 const end = performance.now() + 10_000;
 do {

@@ -1,7 +1,7 @@
 /**
  * Runs pages in Debian's Chromium: the example of the README with and without isolation from other origins, which is with threads and
- * shared memory and without, and bundled by Vite; the training in a worker of docs/guides/devices.md; and a page whose Content Security
- * Policy forbids workers from blobs. Any other error of a page is a failure.
+ * shared memory and without, and bundled by Vite; the training in a worker of docs/guides/devices.md; and pages whose Content Security
+ * Policies forbid workers from blobs or WebAssembly. Any other error of a page is a failure.
  */
 import assert from "node:assert/strict";
 import puppeteer from "puppeteer-core";
@@ -49,6 +49,18 @@ const cases = [
     path: "policy.html?hosted",
     headers: policy,
     expected: /^2 threads, .*shared memory .* [1-9]\d* tasks/,
+  },
+  {
+    name: "policy without WebAssembly",
+    path: "policy.html?hosted",
+    headers: {
+      ...policy,
+      "content-security-policy": "script-src 'self' 'unsafe-inline'",
+    },
+    expected:
+      /: the Content Security Policy of a page needs script-src 'wasm-unsafe-eval'$/,
+    // Chromium reports the forbidden module.
+    error: /WebAssembly/,
   },
 ];
 

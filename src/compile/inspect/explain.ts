@@ -2,15 +2,15 @@ import { displayAs, printAs } from "../../charts/display_symbol.ts";
 import { checkFunction } from "../../tensor/checks.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar/scalar.ts";
-import { formatShape } from "../../device/shape.ts";
-import { costOf, operationsOfLoop } from "../program/cost.ts";
+import { formatShape, sizeOf } from "../../device/shape.ts";
+import { operationsOfLoop, operationsOfStep } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
 import { describeRun } from "./describe_run.ts";
 import { type Description, displayDescriptions, textOf } from "./description.ts";
 import type { Node } from "../trace/graph.ts";
 import { layOut } from "../program/layout.ts";
 import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
-import { type ByKind, byKind, type Kernel, type Operand } from "../program/program.ts";
+import { type ByKind, byKind, type Kernel, type Operand, type Program } from "../program/program.ts";
 
 /** The result of {@linkcode explain}. `deno jupyter` shows the description of each loop as tables. */
 export interface Explanation {
@@ -71,7 +71,8 @@ function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
   const names = nameNodes(loop);
   const { size } = layOut(program);
   const bytes = bytesPerElement(program.dtype);
-  const { operations, traffic } = costOf(program);
+  const operations = operationsOfStep(program);
+  const traffic = trafficOf(program);
   const listed = (nodes: readonly Node[]) => nodes.map(names).join(", ") || "none";
   return {
     title: `${
@@ -110,6 +111,13 @@ function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
       },
     ],
   };
+}
+
+/** Bytes that a step of one sample reads from rows and writes to outputs. */
+function trafficOf({ inputs, outputs, dtype }: Program): number {
+  const rows = inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
+  const elements = [...rows.map(({ size }) => size), ...outputs.map(({ shape }) => sizeOf(shape))];
+  return bytesPerElement(dtype) * elements.reduce((sum, count) => sum + count, 0);
 }
 
 function origin(node: Node): string {

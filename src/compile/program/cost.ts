@@ -4,14 +4,6 @@ import { type Scalar, topological } from "../../device/scalar/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { type ByKind, byKind, type Kernel, type Program } from "./program.ts";
 
-/** Estimated cost of a step of one sample. */
-interface Cost {
-  /** Scalar operations. */
-  readonly operations: number;
-  /** Bytes read from rows and written to outputs. */
-  readonly traffic: number;
-}
-
 const perElement = (scalar: Scalar) => topological(scalar).filter(({ args }) => args.length > 0).length;
 
 const operationsByKind: ByKind<Kernel, [], number> = {
@@ -27,29 +19,23 @@ export function operationsOf(kernel: Kernel): number {
   return byKind(operationsByKind, kernel);
 }
 
+const operationsOfPrograms = new WeakMap<Program, number>();
+
+/** Scalar operations of a step of one sample. */
+export function operationsOfStep(program: Program): number {
+  let sum = operationsOfPrograms.get(program);
+  if (sum === undefined) {
+    sum = program.kernels.reduce((total, kernel) => total + operationsOf(kernel), 0);
+    operationsOfPrograms.set(program, sum);
+  }
+  return sum;
+}
+
 /** Scalar operations of all steps of a batch. */
 export function operationsOfLoop(
   { program, batch, steps }: { readonly program: Program; readonly batch: number; readonly steps: number },
 ): number {
-  return costOf(program).operations * batch * steps;
-}
-
-const costs = new WeakMap<Program, Cost>();
-
-/** Estimates the cost of a step of one sample. */
-export function costOf(program: Program): Cost {
-  let cost = costs.get(program);
-  if (!cost) costs.set(program, cost = estimatedCost(program));
-  return cost;
-}
-
-function estimatedCost(program: Program): Cost {
-  const bytes = bytesPerElement(program.dtype);
-  const operations = program.kernels.map(operationsOf);
-  const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
-  const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
-  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
-  return { operations: sum(operations), traffic: sum(elements) * bytes };
+  return operationsOfStep(program) * batch * steps;
 }
 
 /** Executors of compiled loops. `fused`: one kernel for many steps of a few samples. `stepped`: a kernel per operation of a step. */
@@ -126,7 +112,7 @@ export function chooseExecutor(
     }
     return { executor: "fused", reason: `the weights of a step, ${weights} bytes, stay in a cache` };
   }
-  const seconds = costOf(program).operations * batch * (single ? lanes : 1) / machine.rate;
+  const seconds = operationsOfStep(program) * batch * (single ? lanes : 1) / machine.rate;
   if (seconds < program.kernels.length * machine.launch) {
     return { executor: "fused", reason: "the kernels of a step would take longer to start than to run" };
   }

@@ -1,6 +1,6 @@
 /** The layout of a run on a GPU as figures and as text, without running it. */
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
-import { costOf } from "../../program/cost.ts";
+import { operationsOfStep } from "../../program/cost.ts";
 import type { ChainWork, LoopLayout } from "../loop_layout.ts";
 import type { Run } from "../run.ts";
 import { sizeOfAll } from "./buffer_groups.ts";
@@ -32,7 +32,7 @@ function layoutAndCode(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShap
     workgroupMemory: 4 * samples * local.size,
     spilled: 4 * samples * spilled.size,
     ...perStep,
-    operations: costOf(program).operations,
+    operations: operationsOfStep(program),
     lanesBusy: lanesBusy(work),
     samplesPerRead: samples,
     weights: layout.inputs.filter(({ rows }) => rows === "shared")

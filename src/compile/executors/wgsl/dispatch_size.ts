@@ -4,7 +4,7 @@ import {
   invocationRate,
   submissionBudget,
 } from "../../../device/webgpu/submission_budget.ts";
-import { costOf } from "../../program/cost.ts";
+import { operationsOfStep } from "../../program/cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emit_wgsl.ts";
 import { sizeOfAll } from "./buffer_groups.ts";
@@ -47,7 +47,7 @@ export function chooseDispatchSize(
   const atATime = Math.min(workgroups, concurrentInvocations / fullWorkgroup);
   const fullRate = invocationRate * concurrentInvocations;
   const rate = maxIterations < Infinity ? softwareRate : invocationRate * samples * lanes * atATime;
-  const operations = Math.max(1, costOf(program).operations) * fullRate / rate;
+  const operations = Math.max(1, operationsOfStep(program)) * fullRate / rate;
   /** Steps of one sample within the limit of a dispatch. */
   const affordable = Math.max(1, dispatchBudget / operations);
   const words = Math.min(temporaryBytes, limits.maxStorageBufferBindingSize) / 4;

@@ -1,4 +1,4 @@
-import { type FunctionBuilder, hasRelaxedSimd, ModuleBuilder, type Operand } from "./wasm.ts";
+import { type FunctionBuilder, hasRelaxedSimd, instantiate, ModuleBuilder, type Operand } from "./wasm.ts";
 
 /** Pushes the vector x * y + sum, a new sum. Relaxed SIMD has a single instruction for it, which rounds once. */
 export function emitMultiplyAdd(
@@ -20,8 +20,7 @@ export function isMultiplyAddFused(): boolean {
   const [x, sum] = f.params;
   const splat = (value: Operand) => () => f.op("f32x4.splat", value);
   f.lane("f32x4.extract_lane", 0, () => emitMultiplyAdd(f, "f32x4", splat(x), splat(x), splat(sum)));
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()));
-  const multiplyAdd = exports.multiplyAdd as (x: number, sum: number) => number;
+  const multiplyAdd = instantiate(module.toBytes()).multiplyAdd as (x: number, sum: number) => number;
   // The square is 1 + 2^-11 + 2^-24. Float32 cannot represent the last term.
   return multiplyAdd(1 + 2 ** -12, -1 - 2 ** -11) === 2 ** -24;
 }

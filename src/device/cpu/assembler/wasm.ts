@@ -162,3 +162,24 @@ export const hasRelaxedSimd: boolean = (() => {
   f.op("f32x4.relaxed_madd", x, x, x);
   return WebAssembly.validate(module.toBytes());
 })();
+
+/**
+ * Compiles a module and returns its exports.
+ *
+ * @throws {Error} If a page forbids WebAssembly.
+ */
+export function instantiate(
+  bytes: Uint8Array<ArrayBuffer>,
+  imports?: WebAssembly.Imports,
+): WebAssembly.Exports {
+  try {
+    return new WebAssembly.Instance(new WebAssembly.Module(bytes), imports).exports;
+  } catch (cause) {
+    // Generated modules are valid. The runtime can forbid them.
+    if (!(cause instanceof WebAssembly.CompileError)) throw cause;
+    throw new Error(
+      `${cause.message}: the Content Security Policy of a page needs script-src 'wasm-unsafe-eval'`,
+      { cause },
+    );
+  }
+}

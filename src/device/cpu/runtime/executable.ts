@@ -6,6 +6,7 @@ import type { Block, Memory } from "./memory.ts";
 import {
   type Callable,
   type FunctionBuilder,
+  instantiate,
   type Local,
   ModuleBuilder,
   type ValueType,
@@ -83,10 +84,7 @@ export class Executable {
     this.#memory = memory;
     this.#bytes = module.toBytes(memory);
     const env = { memory: memory.wasm, ...functions };
-    this.exports = new WebAssembly.Instance(new WebAssembly.Module(this.#bytes), { env }).exports as Record<
-      string,
-      Task
-    >;
+    this.exports = instantiate(this.#bytes, { env }) as Record<string, Task>;
     this.names = Object.keys(this.exports);
   }
 
