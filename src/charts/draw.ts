@@ -150,12 +150,19 @@ function drawAxes(
   const nameX = shown(titlesOf(panel.x, x), width - 8);
   // A long title is moved to the left of the middle of its axis, so that it fits.
   const center = Math.min((left + right) / 2, width - 4 - characterWidth * nameX.length / 2);
-  return `<g class="axes">${rows.join("")}${columns.join("")}` +
+  return `<g class="axes" data-x="${scaleText(panel.x, x, [left, right])}" data-y="${
+    scaleText(panel.y, y, [bottom, top])
+  }">${rows.join("")}${columns.join("")}` +
     `<path class="axis" d="M${left},${top}V${bottom}H${right}"/>` +
     text(round(center), height - 5, "middle", nameX, "title") +
     `<g transform="rotate(-90 12 ${middle})">${
       text(12, middle, "middle", shown(titlesOf(panel.y, y), bottom - top + 24), "title")
     }</g></g>`;
+}
+
+/** A scale for scripts: positions of the ends of the axis, their values, and the kind of the axis. */
+function scaleText({ isPercent }: Axis, { range, isLogarithmic }: Scale, ends: readonly number[]): string {
+  return [...ends, ...range, ...isLogarithmic ? ["log"] : [], ...isPercent ? ["%"] : []].join(" ");
 }
 
 /** Titles of an axis, the longest first. Without space for the title of a time axis, its start date remains. */

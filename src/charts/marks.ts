@@ -90,7 +90,11 @@ function drawLine(mark: LineMark, colour: string, frame: Frame): string {
   if (points.length === 0) return "";
   const hasDots = style === "solid" && points.length <= mostDots || points.length === 1;
   const dots = hasDots ? points.map((point) => dot(point, mark, frame)).join("") : "";
-  return `<g class="${`${colour} ${style}`.trim()}"><path class="line" d="M${pathOf(points)}"/>${dots}</g>`;
+  // Names of curves, which a script can read.
+  const name = style === "solid" ? ` data-name="${escapeText(mark.name)}"` : "";
+  return `<g class="${`${colour} ${style}`.trim()}"${name}><path class="line" d="M${
+    pathOf(points)
+  }"/>${dots}</g>`;
 }
 
 function dot([px, py, i]: Point, { name, x, y }: LineMark | PointsMark, frame: Frame): string {

@@ -80,13 +80,21 @@ export function scaleOf(
   const isLogarithmic = low > 0 &&
     (axis.scale === "log" || axis.scale === "auto" && high / low > logarithmicRatio);
   if (isLogarithmic) return logarithmicScale(axis, low, high, most);
-  const [from, to] = low === high ? widened(low, high, Math.abs(low) / 2 || 0.5) : [low, high];
+  const [from, to] = low < high
+    ? [low, high]
+    : isFraction(low)
+    ? [0, 1]
+    : widened(low, high, Math.abs(low) / 2);
   const { step, first, last } = roundSteps(from, to, most, isTight, axis.isWhole);
   const ticks = Array.from({ length: last - first + 1 }, (_, i) => {
     const value = Number(((first + i) * step).toPrecision(12));
     return { value, label: labelOf(value, step, axis.isPercent) };
   });
   return isTight ? linear(ticks, from, to) : linear(ticks, ticks[0].value, ticks.at(-1)!.value);
+}
+
+function isFraction(value: number): boolean {
+  return value >= 0 && value <= 1;
 }
 
 function widened(low: number, high: number, by: number): [number, number] {

@@ -1,15 +1,15 @@
 /** Runs of a folder side by side: a table that sorts, overlaid curves, and settings that differ. */
-import type { Chart } from "../charts/chart.ts";
 import { formatDuration } from "../charts/format.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Cell, HeadCell, Section } from "../charts/section.ts";
-import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "../train/report/measure_names.ts";
+import { formatMeasure, measureName, sortMeasures } from "../train/report/measure_names.ts";
+import { curveCharts, type CurveChoice } from "./curves.ts";
 import { stateText } from "./run_part.ts";
 import { runStates, type ViewedRun } from "./runs.ts";
 import { compareSettings, settingsInWords, settingsTable } from "./settings.ts";
 
-/** Selected runs and their order: the query of the page's address. */
-export interface Selection {
+/** Selected runs, their order, and how their curves are drawn: the query of the page's address. */
+export interface Selection extends CurveChoice {
   /** Parts of the run's name, or settings such as `learning-rate=0.01`. A run must have all of them. */
   readonly words: string;
   /** State of the runs; "" for all. */
@@ -27,25 +27,43 @@ const maxCurves = 8;
 /** Maximum number of runs in the table. */
 const maxRows = 500;
 
-/** Maximum number of columns for settings, of columns for the measures of a part, and of charts. */
-const [maxSettings, maxMeasures, maxCharts] = [8, 2, 3];
+/** Maximum number of columns for settings, and of columns for the measures of a part. */
+const [maxSettings, maxMeasures] = [8, 2];
 
 /** Reads a selection from the query of an address. Unknown values select the default. */
 export function selectionOf(query: URLSearchParams): Selection {
   const state = query.get("state") ?? "";
+  const chosen = <T extends string>(name: string, values: readonly T[]) =>
+    values.find((value) => value === query.get(name)) ?? values[0];
+  const number = (name: string, otherwise: number) => {
+    const value = Number.parseFloat(query.get(name) ?? "");
+    return Number.isNaN(value) ? otherwise : value;
+  };
   return {
     words: query.get("words") ?? "",
     state: (runStates as readonly string[]).includes(state) ? state : "",
     experiment: query.get("experiment") ?? "",
     sort: query.get("sort") ?? "run",
-    order: query.get("order") === "ascending" ? "ascending" : "descending",
+    order: chosen("order", ["descending", "ascending"]),
+    smoothing: Math.max(0, Math.min(0.99, number("smoothing", 0))),
+    scale: chosen("scale", scales),
+    seeds: chosen("seeds", seedChoices),
+    from: number("from", -Infinity),
+    to: number("to", Infinity),
   };
 }
 
-/** The query of a selection. */
+/** Valid values of choices, the default first. */
+export const scales = ["auto", "linear", "log"] as const;
+export const seedChoices = ["each", "mean"] as const;
+
+/** The query of a selection, without defaults. */
 function queryOf(selection: Selection): string {
-  const parts = Object.entries(selection).filter(([, value]) => value !== "");
-  return `?${new URLSearchParams(parts)}`;
+  const defaults = selectionOf(new URLSearchParams());
+  const parts = Object.entries(selection).filter(([name, value]) =>
+    value !== defaults[name as keyof Selection]
+  );
+  return `?${new URLSearchParams(parts.map(([name, value]) => [name, `${value}`]))}`;
 }
 
 function isSelected(run: ViewedRun, { words, state, experiment }: Selection): boolean {
@@ -134,28 +152,8 @@ function sorted(runs: readonly ViewedRun[], { value }: Column, order: Selection[
   });
 }
 
-/** A chart for each of some measures, with a line for each run. */
-function curves(runs: readonly ViewedRun[]): Chart[] {
-  const measured = runs.flatMap(({ metrics }) =>
-    metrics.slice(0, 1).flatMap(({ train, validation }) => [train, validation].flatMap(Object.keys))
-  );
-  return sortMeasures(measured, "loss").slice(0, maxCharts).map((measure): Chart => {
-    const isValidated = runs.some(({ metrics }) => metrics.some(({ validation }) => measure in validation));
-    const part = isValidated ? "validation" : "train";
-    const title = `${isValidated ? "validation" : "training"} ${measureName(measure)}`;
-    return {
-      title,
-      panels: [{
-        x: { title: "epoch", isWhole: true },
-        y: { title, isPercent: isPercentMeasure(measure), scale: "auto" },
-        marks: runs.filter(({ metrics }) => metrics.length > 0).map(({ name, metrics }) => ({
-          ...{ kind: "line", name },
-          x: metrics.map(({ epoch }) => epoch),
-          y: metrics.map((line) => line[part][measure] ?? NaN),
-        })),
-      }],
-    };
-  });
+function isPart({ from, to }: CurveChoice): boolean {
+  return from !== -Infinity || to !== Infinity;
 }
 
 /** The part of the page that changes: the charts and the tables of the selected runs. */
@@ -189,8 +187,11 @@ export function comparePart(runs: readonly ViewedRun[], selection: Selection): s
   const charts: Section = {
     kind: "charts",
     title: "Curves",
-    ...(rows.length > shown.length ? { text: `The first ${shown.length} runs of the table.` } : {}),
-    charts: curves(shown),
+    text: [
+      ...rows.length > shown.length ? [`The first ${shown.length} runs of the table.`] : [],
+      ...isPart(selection) ? ["Some epochs only: a double click draws all."] : [],
+    ].join(" "),
+    charts: curveCharts(shown, selection),
   };
   const sections = [table, ...(charts.charts.length > 0 ? [charts] : []), settingsTable(shown)];
   return [count, ...sections.map(renderSection)].join("\n");

@@ -1,7 +1,8 @@
 /** Pages of the view. A script replaces the parts that change, once per second. */
 import { escapeText } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
-import type { Selection } from "./compare_part.ts";
+import { scales, seedChoices, type Selection } from "./compare_part.ts";
+import { pointerScript } from "./pointer_script.ts";
 import { runStates } from "./runs.ts";
 
 /** A page with a part that the script updates. */
@@ -25,7 +26,7 @@ export function livePage({ title, above = "", part }: LivePage): Response {
 <div id="part">
 ${part}
 </div>
-<script nonce="${nonce}">${script}</script>`,
+<script nonce="${nonce}">${script}${pointerScript}</script>`,
   });
   return htmlResponse(
     html,
@@ -66,10 +67,10 @@ function htmlResponse(html: string, policy: string): Response {
 
 /** A form that selects runs. */
 export function selectionForm(selection: Selection, experiments: readonly string[]): string {
-  const options = (chosen: string, all: string, names: readonly string[]) =>
-    ["", ...names].map((name) =>
-      `<option value="${escapeText(name)}"${name === chosen ? " selected" : ""}>${
-        escapeText(name || all)
+  const options = (chosen: string, names: readonly string[], all?: string) =>
+    [...all === undefined ? [] : [["", all]], ...names.map((name) => [name, name])].map(([value, text]) =>
+      `<option value="${escapeText(value)}"${value === chosen ? " selected" : ""}>${
+        escapeText(text)
       }</option>`
     ).join("");
   return `<form method="get">
@@ -77,9 +78,12 @@ export function selectionForm(selection: Selection, experiments: readonly string
     escapeText(selection.words)
   }" placeholder="learning-rate=0.01"></label>
 <label>Experiment <select name="experiment">${
-    options(selection.experiment, "all", experiments)
+    options(selection.experiment, experiments, "all")
   }</select></label>
-<label>State <select name="state">${options(selection.state, "all", runStates)}</select></label>
+<label>State <select name="state">${options(selection.state, runStates, "all")}</select></label>
+<label>Smoothing <input type="range" name="smoothing" min="0" max="0.98" step="0.02" value="${selection.smoothing}"></label>
+<label>Scale <select name="scale">${options(selection.scale, scales)}</select></label>
+<label>Seeds <select name="seeds">${options(selection.seeds, seedChoices)}</select></label>
 <input type="hidden" name="sort" value="${escapeText(selection.sort)}">
 <input type="hidden" name="order" value="${selection.order}">
 <button>Show</button>
@@ -92,11 +96,15 @@ label { display: flex; flex-wrap: wrap; gap: 2px 8px; align-items: center; color
 input, select, button { font: inherit; max-width: 100%; min-width: 0; }
 button { padding: 2px 16px; }
 progress { width: 100%; height: 10px; accent-color: var(--c0); }
+#readout { position: fixed; z-index: 1; pointer-events: none; padding: 4px 8px; font-size: .85em; border: 1px solid var(--rule);
+  border-radius: 4px; background: var(--card); color: var(--ink); max-width: 90vw; }
+svg.chart { touch-action: pan-y; user-select: none; }
 #connection:empty { display: none; }
 #connection { color: var(--bad); }
 th a { color: inherit; }
-thead th { min-width: 7em; vertical-align: bottom; }
-thead th.number { min-width: 11em; }
+main { max-width: 1500px; }
+thead th { vertical-align: bottom; }
+thead th.number { min-width: 6em; }
 @media (min-width: 600px) { tbody th { white-space: nowrap; } }
 `;
 

@@ -99,3 +99,8 @@ Deno.test("ticks of dates are round dates inside the range, for spans from secon
   const inMonths = scaleOf({ title: "time", scale: "month" }, [-252, -228], 6);
   assert.deepEqual(inMonths.ticks.map(({ label }) => label), expected);
 });
+
+Deno.test("the axis of a constant fraction is from 0 to 1", () => {
+  assert.deepEqual(scaleOf({ title: "AUC" }, [1, 1], 5).range, [0, 1]);
+  assert.deepEqual(scaleOf({ title: "loss" }, [4, 4], 5).range, [2, 6]);
+});

@@ -104,6 +104,24 @@ async function checkRun(browser, { url }) {
   return page;
 }
 
+/** The values under the pointer, and a part of the epochs that is marked with the pointer. */
+async function checkPointer(page) {
+  const { x, y, width, height } = await (await page.waitForSelector("svg.chart")).boundingBox();
+  const at = (share) => page.mouse.move(x + share * width, y + height / 2);
+  await at(0.9);
+  const readout = await page.$eval("#readout", ({ innerText }) => innerText);
+  assert.match(readout, /^spirals\/\S+, epoch \d+: [\d.]+( %)?$/m);
+  await at(0.5);
+  await page.mouse.down();
+  await at(0.95);
+  await Promise.all([page.waitForNavigation(wait), page.mouse.up()]);
+  const { searchParams } = new URL(page.url());
+  assert.ok(Number(searchParams.get("from")) < Number(searchParams.get("to")), page.url());
+  const chart = await page.waitForSelector("svg.chart");
+  await Promise.all([page.waitForNavigation(wait), chart.click({ count: 2 })]);
+  assert.equal(new URL(page.url()).searchParams.get("from"), null);
+}
+
 /** The view of a folder with three complete runs and one in training. */
 async function checkFolder(browser, { url }) {
   const page = await openPage(browser, url, faultsOf("runs"));
@@ -132,6 +150,7 @@ async function checkFolder(browser, { url }) {
     rows.map((row) => [row.firstChild.textContent, row.querySelectorAll("b").length]));
   const marked = rows.filter(([, count]) => count > 0).map(([name]) => name);
   assert.deepEqual(marked.sort(), ["epochs", "learning rate"]);
+  await checkPointer(page);
   await check(page, "runs");
 
   await tabTo(page, "input[name=words]");

@@ -61,7 +61,7 @@ Deno.test(
     const { text } = await pageOf(out, "?sort=time&order=ascending&state=");
     assert.match(
       text,
-      /<th scope="col" class="number" aria-sort="ascending"><a href="\?sort=time&#38;order=descending">/,
+      /<th scope="col" class="number" aria-sort="ascending"><a href="\?sort=time">/,
     );
   }),
 );
@@ -98,6 +98,75 @@ Deno.test(
     const [chart] = text.split("<figure>").slice(1);
     assert.equal(chart.match(/class="line"/g)!.length, 8);
     assert.match(text, /The first 8 runs of the table/);
+  }),
+);
+
+/** Points of the curves of a chart in its units, from its scale. */
+function curvesOf(chart: string): { name: string; points: [epoch: number, value: number][] }[] {
+  const [bottom, top, low, high] = chart.match(/data-y="([^"]*)"/)![1].split(" ").map(Number);
+  const [left, right, first, last] = chart.match(/data-x="([^"]*)"/)![1].split(" ").map(Number);
+  const between = (place: number, from: number, to: number, a: number, b: number) =>
+    a + (place - from) / (to - from) * (b - a);
+  return [...chart.matchAll(/data-name="([^"]*)"><path class="line" d="M([^"]*)"/g)].map((
+    [, name, path],
+  ) => ({
+    name,
+    points: path.split("L").map((pair) => pair.split(",").map(Number)).map(([x, y]) => [
+      Math.round(between(x, left, right, first, last)),
+      between(y, bottom, top, low, high),
+    ]),
+  }));
+}
+
+const firstChart = (text: string) => text.split("<figure>")[1];
+
+Deno.test(
+  "a smoothed curve is the moving average of the values up to each epoch",
+  withFolder(async (out) => {
+    await makeRun(out, { epochs: 3 });
+    const { text } = await pageOf(out, "?smoothing=0.5&scale=linear");
+    const [{ points }] = curvesOf(firstChart(text));
+    // Losses 1, 1/2 and 1/3 with weights 1, 2 and 4.
+    const expected = [[1, 1], [2, (1 + 2 / 2) / 3], [3, (1 + 2 / 2 + 4 / 3) / 7]];
+    points.forEach(([epoch, value], i) => {
+      assert.equal(epoch, expected[i][0]);
+      assert.ok(Math.abs(value - expected[i][1]) < 0.005, `${points}`);
+    });
+  }),
+);
+
+Deno.test(
+  "runs that differ only in the seed are one curve with their range",
+  withFolder(async (out) => {
+    for (const seed of [0, 1, 2]) await makeRun(out, { epochs: 2, settings: { seed } });
+    await makeRun(out, { epochs: 2, settings: { learningRate: 0.5 } });
+    const chart = firstChart((await pageOf(out, "?seeds=mean")).text);
+    const names = curvesOf(chart).map(({ name }) => name).toSorted();
+    assert.deepEqual(names, ["learning rate 0.1, 3 seeds", "learning rate 0.5, 1 seed"]);
+    assert.equal(chart.match(/class="band/g)!.length, 1);
+  }),
+);
+
+Deno.test(
+  "a part of the epochs is drawn, and the links keep it",
+  withFolder(async (out) => {
+    await makeRun(out, { epochs: 4 });
+    const { text } = await pageOf(out, "?from=2&to=3");
+    assert.deepEqual(curvesOf(firstChart(text))[0].points.map(([epoch]) => epoch), [2, 3]);
+    assert.match(text, /href="\?sort=state&#38;from=2&#38;to=3"/);
+    assert.match(text, /Some epochs only/);
+  }),
+);
+
+Deno.test(
+  "a run without a finite value has no entry in the legend",
+  withFolder(async (out) => {
+    await makeRun(out, { epochs: 2 });
+    await makeRun(out, { epochs: 2, settings: { seed: 1 } });
+    const empty = await makeRun(out, { settings: { seed: 2 } });
+    const chart = firstChart((await pageOf(out)).text);
+    assert.equal(curvesOf(chart).length, 2);
+    assert.ok(!chart.includes(nameOf(empty)));
   }),
 );
 
