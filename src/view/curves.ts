@@ -12,14 +12,14 @@ export interface CurveChoice {
   readonly smoothing: number;
   /** Scale of the measures. */
   readonly scale: "auto" | "linear" | "log";
-  /** `"mean"`: runs that differ only in the seed are one curve, the mean, with the range of all. */
+  /** `"mean"`: a curve shows the mean and the range of runs that differ only in the seed. */
   readonly seeds: "each" | "mean";
   /** First and last epoch. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Runs that are one curve. */
+/** Runs of a curve. */
 interface Group {
   readonly name: string;
   readonly runs: readonly ViewedRun[];
