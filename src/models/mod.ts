@@ -54,6 +54,8 @@ export {
   type HebbRuleOptions,
   type LearningRule,
   learningRule,
+  type LinearForm,
+  type LinearTerms,
   ojaRule,
   type OjaRuleOptions,
   type Signals,
@@ -67,7 +69,11 @@ export * from "./fast_weight/ode.ts";
 export * from "./fast_weight/cde.ts";
 export * from "./fast_weight/rde.ts";
 export * from "./fast_weight/direct_map.ts";
-export { type DiscreteFastWeightOptions, type SequenceModel } from "./fast_weight/discrete.ts";
+export {
+  type DiscreteFastWeightOptions,
+  type FastWeightMode,
+  type SequenceModel,
+} from "./fast_weight/discrete.ts";
 export * from "./fast_weight/delta_net.ts";
 export * from "./fast_weight/linear_transformer.ts";
 export * from "./fast_weight/recurrent_fwp.ts";

@@ -7,7 +7,7 @@ import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
-import { type LearningRule, learningRule } from "./rules.ts";
+import { type LearningRule, learningRule, type LinearTerms, type Signals } from "./rules.ts";
 
 /** Options of {@linkcode gatedDeltaRule} and {@linkcode gatedOjaRule}. */
 export interface GatedRuleOptions {
@@ -26,6 +26,7 @@ export interface GatedRuleOptions {
   gateBias?: number;
 }
 
+const defaultBias = -4;
 const gatedRuleOptionNames = namesOf<GatedRuleOptions>()("time? gateBias?");
 
 /**
@@ -36,16 +37,16 @@ const gatedRuleOptionNames = namesOf<GatedRuleOptions>()("time? gateBias?");
 function gatedRule(
   name: string,
   options: GatedRuleOptions,
-  change: (signals: { keys: Tensor; values: Tensor; rate: Tensor }, w?: Tensor) => Tensor,
+  change: (signals: Signals, w?: Tensor) => Tensor,
 ): LearningRule {
   checkOptions(name, options, gatedRuleOptionNames);
-  const { time = "continuous", gateBias = -4 } = options;
+  const { time = "continuous", gateBias = defaultBias } = options;
   checkWord(name, "time", time, ["continuous", "discrete"]);
   if (!Number.isFinite(gateBias)) {
     throw new RangeError(`${name}: gateBias is ${gateBias}, expected a finite number`);
   }
   return learningRule({ gate: 1 }, ({ keys, values, rate, gate }, w) => {
-    const read = { keys: keys.softmax(), values: values.tanh(), rate: rate.sigmoid() };
+    const read = activated({ keys, values, rate });
     if (!w) return change(read);
     const logit = gate.add(gateBias).expandDims(-1);
     if (time === "continuous") return change(read, w).sub(w.mul(logit.softplus()));
@@ -53,6 +54,11 @@ function gatedRule(
     const kept = w.mul(logit.neg().sigmoid());
     return kept.add(change(read, kept)).sub(w);
   });
+}
+
+/** Softmax of keys, tanh of values and sigmoid of rates. */
+function activated({ keys, values, rate }: Signals): Signals {
+  return { keys: keys.softmax(), values: values.tanh(), rate: rate.sigmoid() };
 }
 
 /**
@@ -70,11 +76,18 @@ function gatedRule(
  * ```
  */
 export function gatedDeltaRule(options: GatedRuleOptions = {}): LearningRule {
-  return gatedRule(
+  const rule = gatedRule(
     "gatedDeltaRule",
     options,
     ({ keys, values, rate }, w) => outer(rate.mul(w ? values.sub(product(w, keys)) : values), keys),
   );
+  const { time, gateBias = defaultBias } = options;
+  if (time !== "discrete") return rule;
+  const terms = (signals: Signals): LinearTerms => {
+    const { gate } = signals as Signals & { gate: Tensor };
+    return { ...activated(signals), logDecay: gate.add(gateBias).softplus().neg() };
+  };
+  return Object.assign(rule, { linear: { corrects: true, terms } });
 }
 
 /**

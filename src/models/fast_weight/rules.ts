@@ -51,7 +51,41 @@ export type SignalSizes = { readonly [name: string]: SignalSize };
 export type LearningRule = ((signals: Signals, w?: Tensor) => Tensor) & {
   /** The further signals that the rule reads. */
   readonly signals?: SignalSizes;
+  /** The form of a rule that is linear in W, in discrete time. Models then process long sequences in chunks. */
+  readonly linear?: LinearForm;
 };
+
+/**
+ * An update W_t = alpha W_(t-1) + beta (v - alpha W_(t-1) k) (x) k, or without correction W_t = alpha W_(t-1) +
+ * beta v (x) k.
+ */
+export interface LinearForm {
+  /** Whether the update subtracts alpha W k from v. */
+  readonly corrects: boolean;
+  /** Computes the terms of an update from the output of the slow network. */
+  readonly terms: (signals: Signals) => LinearTerms;
+}
+
+/** The terms of a {@linkcode LinearForm}. */
+export interface LinearTerms {
+  /** k, `(..., heads, keys)`. */
+  readonly keys: Tensor;
+  /** v, `(..., heads, values)`. */
+  readonly values: Tensor;
+  /** beta, `(..., heads, 1)`; 1 by default. */
+  readonly rate?: Tensor;
+  /** log(alpha), `(..., heads, 1)`; 0 by default. */
+  readonly logDecay?: Tensor;
+}
+
+/** Makes a rule without decay from its linear form. */
+function linearRule({ corrects, terms }: LinearForm): LearningRule {
+  return Object.assign((signals: Signals, w?: Tensor) => {
+    const { keys, values, rate } = terms(signals);
+    const written = corrects && w ? values.sub(product(w, keys)) : values;
+    return outer(rate ? rate.mul(written) : written, keys);
+  }, { linear: { corrects, terms } });
+}
 
 /**
  * Makes a rule that reads further signals. The slow network computes them from the same features as the keys,
@@ -136,8 +170,14 @@ const hebbRuleOptionNames = namesOf<HebbRuleOptions>()("boundValues? boundRate?"
 export function hebbRule(options: HebbRuleOptions = {}): LearningRule {
   checkOptions("hebbRule", options, hebbRuleOptionNames);
   const { boundValues = true, boundRate = true } = options;
-  return ({ keys, values, rate }) =>
-    outer((boundRate ? rate.sigmoid() : rate).mul(boundValues ? values.tanh() : values), keys.softmax());
+  return linearRule({
+    corrects: false,
+    terms: ({ keys, values, rate }) => ({
+      keys: keys.softmax(),
+      values: boundValues ? values.tanh() : values,
+      rate: boundRate ? rate.sigmoid() : rate,
+    }),
+  });
 }
 
 /** Options of {@linkcode ojaRule}. */
@@ -189,11 +229,15 @@ const deltaRuleOptionNames = namesOf<DeltaRuleOptions>()("boundValues? postTanh?
 export function deltaRule(options: DeltaRuleOptions = {}): LearningRule {
   checkOptions("deltaRule", options, deltaRuleOptionNames);
   const { postTanh = false, boundValues = !postTanh } = options;
-  return ({ keys, values, rate }, w) => {
-    const k = keys.softmax();
-    const v = boundValues ? values.tanh() : values;
-    const difference = w ? v.sub(product(w, k)) : v;
-    return outer(rate.sigmoid().mul(postTanh ? difference.tanh() : difference), k);
+  const terms = ({ keys, values, rate }: Signals) => ({
+    keys: keys.softmax(),
+    values: boundValues ? values.tanh() : values,
+    rate: rate.sigmoid(),
+  });
+  if (!postTanh) return linearRule({ corrects: true, terms });
+  return (signals, w) => {
+    const { keys, values, rate } = terms(signals);
+    return outer(rate.mul((w ? values.sub(product(w, keys)) : values).tanh()), keys);
   };
 }
 
@@ -202,5 +246,5 @@ export function deltaRule(options: DeltaRuleOptions = {}): LearningRule {
  * 2.3).
  */
 export function additiveRule(): LearningRule {
-  return ({ keys, values }) => outer(values, keys.softmax());
+  return linearRule({ corrects: false, terms: ({ keys, values }) => ({ keys: keys.softmax(), values }) });
 }
