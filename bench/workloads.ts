@@ -2,14 +2,19 @@
 import {
   bernoulli,
   crossEntropy,
+  DeltaNet,
   deltaRule,
+  type DiscreteFastWeightOptions,
   FastWeightCDE,
   type FastWeightModelOptions,
   FastWeightODE,
   full,
+  gatedDeltaRule,
   gaussianNLL,
   hebbRule,
   key,
+  type LearningRule,
+  LinearTransformer,
   meanSquaredError,
   naturalCubicCoeffs,
   normal,
@@ -68,6 +73,25 @@ function matmul(ownSize: number): Workload {
     return { step: () => a.matmul(b) };
   };
 }
+
+/** DeltaNet with a rule, or a linear Transformer without one, that reads all states of a batch. */
+function discrete(mode: DiscreteFastWeightOptions["mode"], rule?: LearningRule): Workload {
+  return ({ batch = 1, length = 4096 }) => {
+    const x = normal(key(0), [batch, length, 8]);
+    const options = { inputChannels: 8, modelDim: 128, heads: 4, outputChannels: 8, mode, key: key(1) };
+    const model = rule ? DeltaNet({ ...options, rule }) : LinearTransformer(options);
+    return training({
+      loss: () => model(x, { states: "all" }).square().mean(),
+      parameters: model.parameters,
+    });
+  };
+}
+
+const discreteRules = {
+  "delta-net": deltaRule({ boundValues: false }),
+  "gated-delta-net": gatedDeltaRule({ time: "discrete" }),
+  "linear-transformer": undefined,
+};
 
 type Loss = (output: Tensor, x: Tensor) => Tensor;
 
@@ -136,6 +160,13 @@ const workloads: Record<string, Workload> = {
     outputChannels: 5,
     rule: deltaRule({ postTanh: true }),
   }),
+  // Not from a paper: fast weights of 4 heads of 32 x 32, by chunks and step by step.
+  ...Object.fromEntries(
+    Object.entries(discreteRules).flatMap(([name, rule]) => [
+      [name, discrete("auto", rule)],
+      [`${name}-recurrent`, discrete("recurrent", rule)],
+    ]),
+  ),
   "spline-dense": spline([1024, 161, 21], 0),
   // The sepsis data of PhysioNet: a tenth of the values is observed.
   "spline-missing": spline([64, 72, 34], 0.9),

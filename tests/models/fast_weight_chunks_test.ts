@@ -12,9 +12,11 @@ import {
   jvp,
   key,
   type LearningRule,
+  learningRule,
   LinearTransformer,
   normal,
   RecurrentFWP,
+  type Signals,
   splitKey,
   type Tensor,
   tensor,
@@ -36,11 +38,25 @@ const sizes = {
 } as const;
 
 const discrete = (gateBias: number) => gatedDeltaRule({ time: "discrete", gateBias });
+/** W_t = alpha W_(t-1) + v (x) softmax(k) with a gate alpha. */
+function gatedAttention(): LearningRule {
+  const gated = learningRule({ gate: 1 }, ({ keys, values, gate }, w) => {
+    const written = values.expandDims(-1).mul(keys.softmax().expandDims(-2));
+    return w ? written.add(w.mul(gate.sigmoid().expandDims(-1))).sub(w) : written;
+  });
+  const terms = (signals: Signals & { gate?: Tensor }) => ({
+    ...{ keys: signals.keys.softmax(), values: signals.values },
+    logDecay: signals.gate!.neg().softplus().neg(),
+  });
+  return Object.assign(gated, { linear: { corrects: false, terms } });
+}
+
 const rules: Record<string, LearningRule | undefined> = {
   "the delta rule": deltaRule(),
   "the gated delta rule": discrete(-2),
   "the gated delta rule that forgets at once": discrete(30),
   "Hebb's rule": hebbRule({ boundRate: false }),
+  "gated linear attention": gatedAttention(),
   "linear attention": undefined,
 };
 

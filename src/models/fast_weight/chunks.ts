@@ -27,18 +27,18 @@
  */
 import { scan } from "../../compile/loop/scan.ts";
 import { currentDevice } from "../../device/current.ts";
-import { arange, eye, ones, zeros } from "../../tensor/creation.ts";
+import { arange, eye, ones } from "../../tensor/creation.ts";
 import { concatenate, linearRecurrence, stack } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { HeadSizes } from "./heads.ts";
 import type { LinearTerms } from "./rules.ts";
 
-/** Sequences with fewer steps run step by step, so that they keep the digits of a step after step. */
+/** Shorter sequences run step by step, with the same digits as single steps. */
 const leastLength = 256;
 
 /**
- * The number of samples that a device updates in the time of one: on the CPU, a sample is a lane of a vector of
- * eight, on each of at least two threads. A GPU has a workgroup for each.
+ * Samples that a loop over steps updates in the time of one. On the CPU, eight samples share the lanes of
+ * vectors, and two threads have samples each. On a GPU, a workgroup has one sample.
  */
 const parallelSamples = { cpu: 16, gpu: 512 };
 
@@ -86,20 +86,22 @@ export function runInChunks(
   const decay = logDecay && decays(split(logDecay));
   const mul = (x: Tensor, factors?: Tensor) => factors ? x.mul(factors) : x;
 
-  const scores = lower(mul(q.matmul(k.mT), decay?.between), 0);
-  let [u, readers, kept] = [mul(v, beta), mul(q, decay?.fromStart), decay?.whole];
   const last = mul(k, decay?.toEnd);
+  const scores = lower(mul(q.matmul(k.mT), decay?.between), 0);
+  // Without correction: U = diag(beta) V and Z = 0.
+  let u = mul(v, beta);
+  let readers = mul(q, decay?.fromStart);
+  let kept = decay?.whole;
   if (corrects) {
     const inverse = inverseOfUnitLower(lower(mul(mul(k.matmul(k.mT), decay?.between), beta), -1));
     const t = mul(inverse, beta?.mT);
     const z = t.matmul(mul(k, decay?.fromStart));
     u = t.matmul(v);
     readers = readers.sub(scores.matmul(z));
-    const identity = eye(k.shape[3], { dtype: k.dtype });
-    kept = mul(identity, kept).sub(z.mT.matmul(last));
+    kept = mul(eye(k.shape[3], { dtype: k.dtype }), kept).sub(z.mT.matmul(last));
   }
   let y = scores.matmul(u);
-  if (chunks > 1) y = y.add(readers.matmul(startsOf(kept, u.mT.matmul(last), corrects).mT));
+  if (chunks > 1) y = y.add(readers.matmul(startsOf(kept, u.mT.matmul(last)).mT));
   return y.reshape([chunks, batch, heads, size, y.shape[3]]).permute([1, 0, 3, 2, 4])
     .reshape([batch, chunks * size, heads, y.shape[3]]).slice(1, 0, length);
 }
@@ -131,25 +133,24 @@ function lower(x: Tensor, diagonal: 0 | -1): Tensor {
 }
 
 /**
- * S at the start of each chunk, zero for the first: S' = S M + N, or S' = g S + N.
+ * S at the start of each chunk, zero for the first: S' = S M + N.
  *
- * @param kept M `(chunks, rows, keys, keys)`, or g `(chunks, rows, 1, 1)`, 1 by default.
+ * @param kept M `(chunks, rows, keys, keys)`, or `(chunks, rows, 1, 1)` for a multiple of the identity. Without
+ * it, M is the identity.
  * @param added N `(chunks, rows, values, keys)`.
  */
-function startsOf(kept: Tensor | undefined, added: Tensor, isMatrix: boolean): Tensor {
+function startsOf(kept: Tensor | undefined, added: Tensor): Tensor {
   const n = added.slice(0, 0, -1);
   const zero = added.slice(0, 0, 1).zerosLike();
-  if (!isMatrix) {
-    const factors = kept?.slice(0, 0, -1) ?? ones([1, 1, 1, 1], { dtype: added.dtype });
-    return concatenate([zero, linearRecurrence(factors, n)]);
-  }
+  const m = kept?.slice(0, 0, -1) ?? ones([1, 1, 1, 1], { dtype: n.dtype });
+  if (m.shape[3] === 1) return concatenate([zero, linearRecurrence(m, n)]);
   const [, ends] = scan(
     (s: Tensor, [m, n]: [Tensor, Tensor]) => {
       const next = s.matmul(m).add(n);
       return [next, next];
     },
     zero.squeeze(0),
-    [kept!.slice(0, 0, -1), n],
+    [m, n],
   );
   return concatenate([zero, ends]);
 }

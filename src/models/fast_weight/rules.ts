@@ -72,9 +72,9 @@ export interface LinearTerms {
   readonly keys: Tensor;
   /** v, `(..., heads, values)`. */
   readonly values: Tensor;
-  /** beta, `(..., heads, 1)`; 1 by default. */
+  /** beta, `(..., heads, 1)`. Without it, beta is 1. */
   readonly rate?: Tensor;
-  /** log(alpha), `(..., heads, 1)`; 0 by default. */
+  /** log(alpha), `(..., heads, 1)`. Without it, alpha is 1. */
   readonly logDecay?: Tensor;
 }
 
