@@ -17,6 +17,8 @@ import { deltaRule } from "./rules.ts";
  * in Transformer layers with a feed-forward block. It is the discrete-time counterpart of
  * {@linkcode FastWeightODE} with the delta rule.
  *
+ * Few long sequences are computed in chunks of time, see the option `mode`.
+ *
  * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.
  *

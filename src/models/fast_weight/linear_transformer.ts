@@ -18,6 +18,8 @@ import { additiveRule } from "./rules.ts";
  * Softmax is the feature map of keys and queries. Its values sum to one, so the output needs no other
  * normalization. It is the discrete-time counterpart of {@linkcode FastWeightODE} with Hebb's rule.
  *
+ * Few long sequences are computed in chunks of time, see the option `mode`.
+ *
  * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.
  *
