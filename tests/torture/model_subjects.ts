@@ -72,7 +72,7 @@ export const modelSubjects: readonly Subject[] = [
     width: counts,
     depth: sizes,
   }),
-  factory("DeltaNet", fastWeight, { ...fastWeightWrong, dropout: [...shares, 1] }),
+  factory("DeltaNet", fastWeight, { ...fastWeightWrong, dropout: [...shares, 1], mode: unknown }),
   factory("LinearTransformer", fastWeight, fastWeightWrong),
   factory("RecurrentFWP", fastWeight, fastWeightWrong),
   factory("ODERFWP", { ...fastWeight, width: 4, depth: 1 }, {
