@@ -1,6 +1,7 @@
 /** All models of users' own series. */
 import { forecastModels } from "./next_step_models.ts";
-import { constant, lastValueModel } from "./baselines.ts";
+import { constant, lastValueModel, summaryModel } from "./baselines.ts";
+import { blendOf } from "./blend.ts";
 import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
@@ -48,6 +49,14 @@ export const seriesModels: readonly Model[] = [
   { name: "linear", forecasts: linear },
   { name: "random-convolutions", wholeSeries: randomConvolutions },
   { name: "boosted-trees", wholeSeries: boostedTrees, forecasts: treeForecaster },
+  {
+    name: "blend",
+    wholeSeries: blendOf({
+      "last-values": lastValueModel,
+      summaries: summaryModel,
+      "boosted-trees": boostedTrees,
+    }),
+  },
   ...ofWholeSeries,
   ...ofSteps,
 ];

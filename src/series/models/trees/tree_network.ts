@@ -121,7 +121,8 @@ function treeNetwork(
         );
       }
       trees = store(fits.map(({ trees }) => trees));
-      return outputsOf(fits[0].leftOut);
+      if (!numbers) return outputsOf(fits[0].leftOut);
+      return targets.map((_, i) => fits[i % outputs].leftOut[Math.floor(i / outputs)]);
     },
     async onLoad() {
       trees = await load();
