@@ -2,19 +2,15 @@
 import type { Series } from "../../data/series.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { featuresOfSeries } from "../record/running_summary.ts";
 import { scaledValue } from "../record/scaled_values.ts";
 import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
 import type { FittedModelKind } from "./series_network.ts";
 
 /** Features of a series for a linear model. */
-type Features<Keys extends keyof DataRecord> = (
-  series: Series,
-  record: Pick<DataRecord, Keys>,
-) => Float32Array;
+type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;
 
 /** Last known value of each channel, scaled; 0, the mean, if no value is known. */
-export const lastValues: Features<"channels"> = (series, { channels }) => {
+export const lastValues: Features = (series, channels) => {
   const { values } = series;
   return Float32Array.from(channels, (scale, channel) => {
     for (let i = values.length - channels.length + channel; i >= 0; i -= channels.length) {
@@ -38,7 +34,7 @@ export function fitLastValues(
   targets: readonly number[],
 ): LastValueWeights {
   const outputs = targets.length / series.length;
-  const features = series.map((one) => lastValues(one, { channels }));
+  const features = series.map((one) => lastValues(one, channels));
   const scales = inverseDeviations(features);
   const { mean, scale, weight, bias } = fitOutputs(features, scales, Float64Array.from(targets), {
     ...{ outputs, isShared: false },
@@ -55,7 +51,7 @@ export function readLastValues(
   series: Series,
   channels: DataRecord["channels"],
 ): number[] {
-  const values = lastValues(series, { channels });
+  const values = lastValues(series, channels);
   return fitted.map(([start, ...weights]) => weights.reduce((sum, one, f) => sum + one * values[f], start));
 }
 
@@ -65,13 +61,8 @@ export const constant: FittedModelKind = ridgeOn(() => new Float32Array(1));
 /** A ridge regression on the last value of each channel. */
 export const lastValueModel: FittedModelKind = ridgeOn(lastValues);
 
-/** A ridge regression on the features of the linear model beside networks, see `featuresOfSeries`. */
-export const summaryModel: FittedModelKind = ridgeOn((series, record) =>
-  Float32Array.from(featuresOfSeries(series, record))
-);
-
 /** A ridge regression on features. */
-function ridgeOn(featuresOf: Features<"channels" | "time">): FittedModelKind {
+function ridgeOn(featuresOf: Features): FittedModelKind {
   return {
     takes: [],
     isCandidate: true,
@@ -79,18 +70,19 @@ function ridgeOn(featuresOf: Features<"channels" | "time">): FittedModelKind {
     defaults: { epochs: 1 },
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
     network({ record }, outputs) {
+      const { channels } = record;
       const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };
-      const { length: count } = featuresOf(emptySeries, record);
+      const { length: count } = featuresOf(emptySeries, channels);
       const { parameters, network, store } = linearOfFeatures({
         ...{ count, outputs },
-        featuresOf: (series) => featuresOf(series, record),
+        featuresOf: (series) => featuresOf(series, channels),
       });
       return {
         ...network,
         parameters,
         regularised: parameters,
         fit(series, targets) {
-          const features = series.map((one) => featuresOf(one, record));
+          const features = series.map((one) => featuresOf(one, channels));
           const isShared = record.targets === undefined;
           const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
           store(fitted);

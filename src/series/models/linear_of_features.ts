@@ -45,7 +45,7 @@ export function linearOfFeatures({ count, outputs, featuresOf }: LinearOptions) 
     },
   };
   /** Stores a fit of {@linkcode fitOutputs} in the parameters. */
-  const store = (fitted: ReturnType<typeof fitOutputs>) =>
+  const store = (fitted: Pick<ReturnType<typeof fitOutputs>, "mean" | "scale" | "weight" | "bias">) =>
     tidy(() => {
       for (const name of ["mean", "scale", "weight", "bias"] as const) {
         const values = Float32Array.from(fitted[name]);

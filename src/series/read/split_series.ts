@@ -1,6 +1,6 @@
 /** Splits of series into training, validation and test sets. */
 import { foldSplit, mapSplits, type Series, type SeriesSet, stratifiedSplit } from "../../data/series.ts";
-import type { Key } from "../../tensor/random.ts";
+import { type Key, key as keyOf } from "../../tensor/random.ts";
 import type { DataRecord, RecordedSeries } from "../record/data_record.ts";
 import { recordSeries } from "./recorded_series.ts";
 import type { SeriesSettings } from "../record/settings.ts";
@@ -73,4 +73,16 @@ export function groupsOf<Member>(
     label: Math.max(0, seriesOf(members[0]).label),
     members,
   }));
+}
+
+/** Fold of each series, from 0. The series of a group share a fold. There are at most as many folds as groups. */
+export function foldsOfSeries(series: readonly Series[], most: number, seed: number): Int32Array {
+  const items = groupsOf([...series.keys()], (place) => series[place]);
+  const found = new Int32Array(series.length);
+  const count = Math.min(most, items.length);
+  for (let fold = 0; count > 1 && fold < count; fold++) {
+    const { test } = foldSplit(items, keyOf(seed), count, fold);
+    for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
+  }
+  return found;
 }

@@ -1,13 +1,12 @@
 /** Boosted trees on summaries of series, as a kind of model for series. */
-import { foldSplit, type Series } from "../../../data/series.ts";
-import { key } from "../../../tensor/random.ts";
+import type { Series } from "../../../data/series.ts";
 import { tensor } from "../../../tensor/creation.ts";
 import { type BoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
 import { chooseTrees, type ChosenTrees } from "../../math/choose_trees.ts";
 import { balancedWeights, countLabels } from "../../math/class_counts.ts";
 import { maxBins } from "../../math/feature_bins.ts";
 import { finiteFloat32 } from "../../math/pack_trees.ts";
-import { groupsOf } from "../../read/split_series.ts";
+import { foldsOfSeries } from "../../read/split_series.ts";
 import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "../series_network.ts";
 import { summaryFeatures, summaryNames } from "./summary_features.ts";
 import { storedTrees } from "./stored_trees.ts";
@@ -28,7 +27,7 @@ function settingsFor(series: number) {
 }
 
 /** Number of folds of this cross-validation. */
-const folds = 3;
+const foldCount = 3;
 /** Share of the rows of each tree, and of its features. A tree has at least `leastFeatures` features. */
 const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
 /** Rows of a bin, and the number of bins for few rows. */
@@ -111,7 +110,7 @@ function treeNetwork(
         }];
       const fits: ChosenTrees[] = [];
       for (const { values, options } of problems) {
-        const folds = foldsOf(series, settings.seed);
+        const folds = foldsOfSeries(series, foldCount, settings.seed);
         fits.push(
           await chooseTrees({ columns, targets: values, folds }, {
             ...{ learningRate, leafRows, rowShare, seed: settings.seed, ...options },
@@ -128,16 +127,4 @@ function treeNetwork(
       trees = await load();
     },
   };
-}
-
-/** Fold of each series. The series of a group share a fold. */
-function foldsOf(series: readonly Series[], seed: number): Int32Array {
-  const items = groupsOf([...series.keys()], (place) => series[place]);
-  const found = new Int32Array(series.length);
-  const count = Math.min(folds, items.length);
-  for (let fold = 0; count > 1 && fold < count; fold++) {
-    const { test } = foldSplit(items, key(seed), count, fold);
-    for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
-  }
-  return found;
 }
