@@ -125,7 +125,7 @@ testLong(
     await execute(run);
     const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
     assert.deepEqual(training!.compared!.map(({ model }) => model), [
-      ...["constant", "last-values", "random-convolutions", "boosted-trees"],
+      ...["constant", "last-values", "random-convolutions", "boosted-trees", "blend"],
       ...["neural-cde", "delta", "warp", "s5"],
     ]);
     assert.ok(training!.compared!.every(({ measures, reason }) => measures || reason));
@@ -234,7 +234,7 @@ Deno.test("auto says which models cannot use the given settings", () => {
       reason === undefined ? [] : [`${label}: ${reason}`]
     );
   assert.deepEqual(reasons({}), []);
-  const fitted = ["constant", "last-values", "random-convolutions", "boosted-trees"];
+  const fitted = ["constant", "last-values", "random-convolutions", "boosted-trees", "blend"];
   assert.deepEqual(
     reasons({ online: true }),
     [...fitted, "warp"].map((model) => `${model}: left out: ${model} cannot use online`),

@@ -14,15 +14,19 @@ const series = Array.from({ length: 12 }, (_, i) => ({
 }));
 
 /** Error of a model's predictions after some steps; undefined for a model that is fitted in closed form. */
-type Models = Readonly<Record<string, (steps: number) => number>>;
+type Models = Readonly<Record<string, (steps: number, place: number) => number>>;
 
 /**
  * Compares models whose errors are given.
  *
  * @param closed Names of the models that are fitted in closed form.
- * @param seconds Work of a fit.
+ * @param options `seconds`: work of a fit; `baselines`: names of the baselines.
  */
-async function compare(models: Models, closed: readonly string[], seconds = 0.01) {
+async function compare(
+  models: Models,
+  closed: readonly string[],
+  { seconds = 0.01, baselines = [] }: { seconds?: number; baselines?: readonly string[] } = {},
+) {
   const trainings: string[] = [];
   const lines: string[] = [];
   const found = await compareWholeSeries({
@@ -39,12 +43,16 @@ async function compare(models: Models, closed: readonly string[], seconds = 0.01
           ...(closed.includes(model!) ? { fit: async () => {} } : { optimizer, schedule }),
           predictValidation: () =>
             Promise.resolve(validation.map((place) => [
-              series[place].targets[0] * (1 - models[model!](steps) * (place < 6 ? 1 : 0.9)),
+              series[place].targets[0] * (1 - models[model!](steps, place) * (place < 6 ? 1 : 0.9)),
             ])),
         };
       },
     },
-    candidates: Object.keys(models).map((label) => ({ label, chosen: { model: label } })),
+    candidates: Object.keys(models).map((label) => ({
+      label,
+      chosen: { model: label },
+      isBaseline: baselines.includes(label),
+    })),
     folds: 2,
     steps: [1, 3, 10],
     onLine: (line) => lines.push(line),
@@ -85,7 +93,9 @@ Deno.test("nothing is compared after a model without an error", async () => {
 });
 
 Deno.test("a model whose work exceeds the budget is left out, except the first one", async () => {
-  const { found, reasons } = await compare({ simple: () => 0.9, other: () => 0.5 }, ["simple", "other"], 40);
+  const { found, reasons } = await compare({ simple: () => 0.9, other: () => 0.5 }, ["simple", "other"], {
+    seconds: 40,
+  });
   assert.equal(found.chosen.model, "simple");
   assert.match(
     reasons.other!,
@@ -96,4 +106,14 @@ Deno.test("a model whose work exceeds the budget is left out, except the first o
 Deno.test("a model that is worse than the mean is not chosen over a better one", async () => {
   const { found } = await compare({ bad: () => 2.5, constant: () => 1.1 }, ["bad", "constant"]);
   assert.equal(found.chosen.model, "constant");
+});
+
+Deno.test("of models in closed form the best is chosen, but a baseline and a network only if it is not close", async () => {
+  const worse = () => 0.302;
+  const better = (_: number, place: number) => place % 2 ? 0.1 : 0.4;
+  const closed = ["a", "b"];
+  assert.equal((await compare({ a: worse, b: better }, closed)).found.chosen.model, "b");
+  const baselines = ["a"];
+  assert.equal((await compare({ a: worse, b: better }, closed, { baselines })).found.chosen.model, "a");
+  assert.equal((await compare({ a: worse, network: better }, ["a"])).found.chosen.model, "a");
 });

@@ -50,6 +50,7 @@ const models: Readonly<Record<string, Trained>> = {
   ensemble: { ...labelled, options: ["--model", "lru", "--ensemble", "2", ...few] },
   convolutions: { ...labelled, options: ["--model", "random-convolutions"] },
   trees: { ...labelled, options: ["--model", "boosted-trees", "--balance"] },
+  blend: { ...labelled, options: ["--model", "blend"] },
   regression: {
     task: "regress",
     options: ["--model", "neural-cde", "--online", "--target", "size", ...few],

@@ -61,12 +61,12 @@ export function modelCandidates(
   const given = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
   return candidatesIn(kinds).map((model) => {
-    const { takes, rejects = [] } = kindNamed(kinds, model);
+    const { takes, rejects = [], isBaseline } = kindNamed(kinds, model);
     const unusable = settings.online && !takes.includes("online")
       ? "online"
       : optional.find((option) => given[option] !== undefined && rejects.includes(option));
     const reason = unusable && `left out: ${model} cannot use ${wordsOf(unusable)}`;
-    return { label: model, chosen: choiceOf(kinds, model), ...(reason ? { reason } : {}) };
+    return { label: model, chosen: choiceOf(kinds, model), isBaseline, ...(reason ? { reason } : {}) };
   });
 }
 
@@ -75,6 +75,7 @@ export interface Candidate {
   /** Name in the comparison. */
   readonly label: string;
   readonly chosen: NonNullable<RecordedTraining["chosen"]>;
+  readonly isBaseline?: boolean;
   /** Why the model is left out. */
   readonly reason?: string;
 }

@@ -104,7 +104,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   }
   if (signal?.aborted) return undefined;
 
-  let choice = chooseSimplest(scoredOf(all));
+  let choice = chooseSimplest(finalists(scoredOf(all)));
   if (choice && choice.best !== choice.simplest && typeof folds === "number") {
     const pair = [choice.simplest, choice.best];
     onLine?.(
@@ -152,6 +152,16 @@ function scoredOf(all: readonly Contender[]): Scored[] {
       ? [{ one, score, errors: score.errors, baseline: score.baseline }]
       : [];
   });
+}
+
+/**
+ * Candidates of the final choice: of the models that are fitted in closed form and are no baselines, the best one alone.
+ * They choose their complexity by themselves, so none of them is simpler than the others.
+ */
+function finalists(scored: readonly Scored[]): Scored[] {
+  const isFitted = ({ one, score }: Scored) => score.steps === 0 && !one.candidate.isBaseline;
+  const best = chooseSimplest(scored.filter(isFitted))?.best;
+  return scored.filter((one) => one === best || !isFitted(one));
 }
 
 /** Candidates that are trained longer. The others get their reasons. */

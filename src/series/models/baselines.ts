@@ -66,6 +66,7 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
   return {
     takes: [],
     isCandidate: true,
+    isBaseline: true,
     operations: ({ samples, rows, channels }) => samples * channels * (rows + channels),
     defaults: { epochs: 1 },
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],

@@ -35,6 +35,8 @@ export interface ModelKind {
    * list, which should begin with the simplest: of two models that are equally good, it chooses the first.
    */
   readonly isCandidate?: boolean;
+  /** Whether the model is a baseline: the automatic choice prefers it to a model that is not clearly better. */
+  readonly isBaseline?: boolean;
   /**
    * Estimated scalar operations of a fit in closed form; 10,000 for each value unless given. The automatic choice
    * counts the operations of its candidates.
