@@ -56,7 +56,7 @@ export function readLastValues(
 }
 
 /** The mean of the targets, or the fractions of the classes. */
-export const constant: FittedModelKind = ridgeOn(() => new Float32Array(1));
+export const constant: FittedModelKind = { ...ridgeOn(() => new Float32Array(1)), isBaseline: true };
 
 /** A ridge regression on the last value of each channel. */
 export const lastValueModel: FittedModelKind = ridgeOn(lastValues);
@@ -66,7 +66,6 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
   return {
     takes: [],
     isCandidate: true,
-    isBaseline: true,
     operations: ({ samples, rows, channels }) => samples * channels * (rows + channels),
     defaults: { epochs: 1 },
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
