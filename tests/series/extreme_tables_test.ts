@@ -72,7 +72,7 @@ testLong(
   },
 );
 
-for (const model of ["random-convolutions", "boosted-trees", "blend"]) {
+for (const model of ["last-values", "random-convolutions", "boosted-trees", "blend"]) {
   for (const task of ["regress", "classify"] as const) {
     testLong(
       `${model}, ${task}: predictions of every kind of column are close or have a warning`,

@@ -65,19 +65,20 @@ export async function planTraining<Settings extends SeriesSettings>(
   if (!found) return undefined;
   const { steps, temperature, share } = found;
   const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
-  if (share !== undefined) {
-    onLine?.(
-      `predictions: a linear model of last values and summaries, and ${
-        100 * share
-      } % of the network's changes`,
-    );
-  }
+  if (share !== undefined) onLine?.(predictionsOf(share));
   onLine?.(finalTraining(series.length, steps, ensemble));
   return {
     ensemble,
     found: { steps, temperature, share },
     ...(found.errors.length > 0 ? { validated: validatedOf(found) } : {}),
   };
+}
+
+/** Line about the parts of the predictions of a network beside a linear model. */
+function predictionsOf(share: number): string {
+  return `predictions: a linear model of last values and summaries, and ${
+    100 * share
+  } % of the network's changes`;
 }
 
 /** Line about the final training after cross-validation. */
@@ -118,6 +119,7 @@ export async function planModel<Settings extends SeriesSettings>(
   if (!choice) return undefined;
   const { found, ...comparison } = choice;
   const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
+  if (found.share !== undefined) options.onLine?.(predictionsOf(found.share));
   if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
   return { ensemble, ...comparison, ...(isSmall ? { found } : {}) };
 }

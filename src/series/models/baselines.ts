@@ -81,6 +81,8 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
         ...network,
         parameters,
         regularised: parameters,
+        // The targets of classes are -1 and 1.
+        outputRange: { low: -1, high: 1, mean: 0, standardDeviation: 1 },
         fit(series, targets) {
           const features = series.map((one) => featuresOf(one, channels));
           const isShared = record.targets === undefined;
