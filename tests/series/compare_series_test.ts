@@ -20,12 +20,17 @@ type Models = Readonly<Record<string, (steps: number, place: number) => number>>
  * Compares models whose errors are given.
  *
  * @param closed Names of the models that are fitted in closed form.
- * @param options `seconds`: work of a fit; `baselines`: names of the baselines.
+ * @param options `seconds`: work of a fit; `baselines`: names of the baselines; `averages`: names of the models that a
+ * model averages.
  */
 async function compare(
   models: Models,
   closed: readonly string[],
-  { seconds = 0.01, baselines = [] }: { seconds?: number; baselines?: readonly string[] } = {},
+  { seconds = 0.01, baselines = [], averages = {} }: {
+    seconds?: number;
+    baselines?: readonly string[];
+    averages?: Readonly<Record<string, readonly string[]>>;
+  } = {},
 ) {
   const trainings: string[] = [];
   const lines: string[] = [];
@@ -52,6 +57,7 @@ async function compare(
       label,
       chosen: { model: label },
       isBaseline: baselines.includes(label),
+      averages: averages[label],
     })),
     folds: 2,
     steps: [1, 3, 10],
@@ -116,4 +122,15 @@ Deno.test("of models in closed form the best is chosen, but a baseline and a net
   const baselines = ["a"];
   assert.equal((await compare({ a: worse, b: better }, closed, { baselines })).found.chosen.model, "a");
   assert.equal((await compare({ a: worse, network: better }, ["a"])).found.chosen.model, "a");
+});
+
+Deno.test("a model that averages the best one is preferred to it, unless it is clearly worse", async () => {
+  const best = (_: number, place: number) => place % 2 ? 0.1 : 0.4;
+  const chosen = async (error: number, averages: Readonly<Record<string, readonly string[]>>) => {
+    const { found } = await compare({ best, mean: () => error }, ["best", "mean"], { averages });
+    return found.chosen.model;
+  };
+  assert.equal(await chosen(0.302, {}), "best");
+  assert.equal(await chosen(0.302, { mean: ["best"] }), "mean");
+  assert.equal(await chosen(0.5, { mean: ["best"] }), "best");
 });

@@ -61,12 +61,18 @@ export function modelCandidates(
   const given = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
   return candidatesIn(kinds).map((model) => {
-    const { takes, rejects = [], isBaseline } = kindNamed(kinds, model);
+    const { takes, rejects = [], isBaseline, averages } = kindNamed(kinds, model);
     const unusable = settings.online && !takes.includes("online")
       ? "online"
       : optional.find((option) => given[option] !== undefined && rejects.includes(option));
     const reason = unusable && `left out: ${model} cannot use ${wordsOf(unusable)}`;
-    return { label: model, chosen: choiceOf(kinds, model), isBaseline, ...(reason ? { reason } : {}) };
+    return {
+      label: model,
+      chosen: choiceOf(kinds, model),
+      isBaseline,
+      averages,
+      ...(reason ? { reason } : {}),
+    };
   });
 }
 
@@ -76,6 +82,8 @@ export interface Candidate {
   readonly label: string;
   readonly chosen: NonNullable<RecordedTraining["chosen"]>;
   readonly isBaseline?: boolean;
+  /** Labels of candidates that the model averages. */
+  readonly averages?: readonly string[];
   /** Why the model is left out. */
   readonly reason?: string;
 }

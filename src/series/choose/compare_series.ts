@@ -12,7 +12,7 @@ import {
 } from "./cross_validation.ts";
 import type { ComparedModel, RecordedTraining } from "../record/recorded_training.ts";
 import type { SeriesSettings } from "../record/settings.ts";
-import { betterHalf, chooseSimplest, type Errors, isClearlyBehind, isUseful } from "./rules.ts";
+import { betterHalf, chooseSimplest, differenceOf, type Errors, isClearlyBehind, isUseful } from "./rules.ts";
 import { validatedOf } from "../targets/validated.ts";
 import { WorkBudget } from "./work.ts";
 
@@ -156,12 +156,19 @@ function scoredOf(all: readonly Contender[]): Scored[] {
 
 /**
  * Candidates of the final choice: of the models that are fitted in closed form and are no baselines, the best one alone.
- * They choose their complexity by themselves, so none of them is simpler than the others.
+ * They choose their complexity by themselves, so none of them is simpler than the others. A model that averages the best
+ * one replaces it within one standard error: its weights are chosen on all series.
  */
 function finalists(scored: readonly Scored[]): Scored[] {
   const isFitted = ({ one, score }: Scored) => score.steps === 0 && !one.candidate.isBaseline;
-  const best = chooseSimplest(scored.filter(isFitted))?.best;
-  return scored.filter((one) => one === best || !isFitted(one));
+  const fitted = scored.filter(isFitted);
+  const best = chooseSimplest(fitted)?.best;
+  const average = fitted.find((other) => {
+    if (!best || !isUseful(other) || !other.one.candidate.averages?.includes(labelOf(best.one))) return false;
+    const { mean, standardError } = differenceOf(other, best);
+    return mean <= standardError;
+  });
+  return scored.filter((one) => one === (average ?? best) || !isFitted(one));
 }
 
 /** Candidates that are trained longer. The others get their reasons. */

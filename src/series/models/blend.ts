@@ -30,6 +30,7 @@ export function blendOf(kinds: Readonly<Record<string, FittedModelKind>>): Fitte
   return {
     takes: [],
     isCandidate: true,
+    averages: Object.keys(kinds),
     operations: (size) => all.reduce((sum, [, { operations }]) => sum + operations!(size), 0),
     defaults: { epochs: 1 },
     rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],

@@ -37,6 +37,8 @@ export interface ModelKind {
   readonly isCandidate?: boolean;
   /** Whether the model is a baseline: the automatic choice prefers it to a model that is not clearly better. */
   readonly isBaseline?: boolean;
+  /** Names of models that the model averages. The automatic choice prefers it to one of them that is not clearly better. */
+  readonly averages?: readonly string[];
   /**
    * Estimated scalar operations of a fit in closed form; 10,000 for each value unless given. The automatic choice
    * counts the operations of its candidates.
