@@ -14,7 +14,7 @@ export const select = Object.fromEntries(lists.map((id) => [id, byId(id)])) as R
   typeof lists[number],
   HTMLSelectElement
 >;
-const buttons = ["train", "pause", "step", "stop", "save", "held-out", "clear"] as const;
+const buttons = ["train", "pause", "step", "stop", "save", "test-series", "clear", "share"] as const;
 /** Buttons by id. */
 export const button = Object.fromEntries(buttons.map((id) => [id, byId(id)])) as Record<
   typeof buttons[number],
@@ -26,6 +26,17 @@ export function setOptions(list: HTMLSelectElement, options: readonly (readonly 
   list.innerHTML = options.map(([value, text]) =>
     `<option value="${escapeText(value)}">${escapeText(text)}</option>`
   ).join("");
+}
+
+/** Selects a value that a list may lack. @param text Text of such a value, which leaves the list with the next call. */
+export function selectValue(list: HTMLSelectElement, value: string, text = value): void {
+  list.querySelector("option.extra")?.remove();
+  if (![...list.options].some((option) => option.value === value)) {
+    const option = new Option(text, value);
+    option.className = "extra";
+    list.add(option);
+  }
+  list.value = value;
 }
 
 /** Shows the state of the session. */

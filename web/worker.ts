@@ -11,7 +11,14 @@ type Handlers = {
   ) => ReturnType<Calls[Name]> | Promise<ReturnType<Calls[Name]>>;
 };
 
-let [isPaused, training]: [boolean, AbortController | undefined] = [false, undefined];
+/** Milliseconds between two drawings of a training. */
+const drawingInterval = 150;
+
+let [isPaused, isWatched, training]: [boolean, boolean, AbortController | undefined] = [
+  false,
+  true,
+  undefined,
+];
 /** Lets a paused training go on. */
 let resume = () => {};
 /** Settles when the training has ended. */
@@ -55,21 +62,25 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
       fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
     });
   }
+  let drawn = -Infinity;
   return await session.train(choice, signal, async (epoch) => {
-    send({ epoch, epochs: choice.epochs });
+    const isDue = isWatched || isPaused || performance.now() - drawn >= drawingInterval;
+    send({ epoch, look: isDue ? await session.lookAgain() : undefined });
+    const rest = isWatched && !choice.stopAfter ? drawn + drawingInterval - performance.now() : 0;
+    // Even without a rest, this lets the messages that have arrived be handled.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)));
+    if (isDue) drawn = performance.now();
     if (isPaused && !signal.aborted) await new Promise<void>((resolve) => resume = resolve);
-    // Let the messages that have arrived be handled.
-    await new Promise((resolve) => setTimeout(resolve));
   });
 }
 
 const handlers: Handlers = {
-  ...{ begin: session.begin, predict: session.predict, heldOut: session.heldOut, save: session.save },
-  look: (series) => ofRun(() => session.look(series)),
-  push: (time, values) => ofRun(() => session.push(time, values)),
-  async load(source) {
+  ...{ predict: session.predict, testSeries: session.testSeries, save: session.save },
+  look: (shown, moment) => ofRun(() => session.look(shown, moment)),
+  plane: (moment) => ofRun(() => session.plane(moment)),
+  async load(source, options) {
     await stopTraining();
-    return await session.load(source);
+    return await session.load(source, options);
   },
   async open(files, device) {
     await stopTraining();
@@ -84,6 +95,9 @@ const handlers: Handlers = {
   pause(paused) {
     isPaused = paused;
     if (!paused) resume();
+  },
+  watch(watched) {
+    isWatched = watched;
   },
   step: () => resume(),
   stop: stopTraining,

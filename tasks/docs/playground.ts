@@ -1,6 +1,7 @@
 /** Builds the playground of the site from `web/`: a page, a style sheet, and two bundles of modules. */
 import { pageStyle } from "../../src/charts/page.ts";
 import { loadEsbuild, targets } from "../esbuild.ts";
+import { writeTrained } from "./trained.ts";
 
 /** Packages and modules of Deno and Node that a page never loads. */
 const external = ["node:*", "npm:*", "hyparquet", "ws"];
@@ -13,6 +14,8 @@ export async function buildPlayground(root: string, out: string): Promise<void> 
   const source = `${root}/web`;
   await Deno.mkdir(out, { recursive: true });
   await Deno.copyFile(`${source}/index.html`, `${out}/index.html`);
+  await Deno.copyFile(`${source}/mark.svg`, `${out}/../mark.svg`);
+  await writeTrained(out);
   await Deno.writeTextFile(`${out}/style.css`, pageStyle + await Deno.readTextFile(`${source}/style.css`));
   const { build, stop } = await loadEsbuild();
   try {

@@ -1,0 +1,189 @@
+/// <reference lib="dom" />
+/** The stage of a page: the pad, the prediction, and the inside of the model along the shown series, which plays. */
+import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
+import type { Client } from "./client.ts";
+import { drawCharts, matrixPictures, timeText, viewCharts } from "./drawings.ts";
+import { byId, showFault } from "./elements.ts";
+import type { DataInfo, Look, Shown } from "./messages.ts";
+import { drawingPad, type Pad } from "./pad.ts";
+
+/** Milliseconds between two moments of a series that plays. */
+const tick = 150;
+/** Ticks that the end of a series stays. */
+const rest = 10;
+/** Observations that a drawing over time can have. */
+const length = 24;
+
+/** What the page shows of a model. */
+export interface Stage {
+  readonly pad: Pad;
+  /** The series that is shown, and the moment of it. */
+  readonly shown: Shown;
+  moment: number;
+  /** Whether the shown series plays. */
+  isPlaying: boolean;
+  /** Shows new data, and their first series. @param channel Index of the channel that is drawn over time. */
+  use(info: DataInfo, channel?: number): void;
+  /** Chooses the series that is shown. @param moment Its moment; the last one by default. */
+  choose(shown: Shown, moment?: number): Promise<void>;
+  /** Looks again along the shown series. */
+  look(): Promise<void>;
+  /** Shows what was found. */
+  show(look: Look | undefined): void;
+}
+
+/** Makes the stage. @param onChange Called after a change of the shown series, or of its moment by the visitor. */
+export function makeStage(call: Client["call"], onChange: () => void = () => {}): Stage {
+  const slider = byId<HTMLInputElement>("moment");
+  const play = byId("play");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let info: DataInfo | undefined;
+  let found: Look | undefined;
+  let [shown, moment, isPlaying, waited]: [Shown, number, boolean, number] = [[], 0, false, 0];
+  let [isLooking, isLookDue, isPlaneDue, isPlaneAsked] = [false, false, false, false];
+
+  const pad = drawingPad(byId<SVGSVGElement>("pad"), byId<HTMLCanvasElement>("plane"), (rows) => {
+    setPlaying(false);
+    [shown, moment] = [rows, Math.max(0, rows.length - 1)];
+    if (rows.length === 0) show(undefined);
+    else void look().catch(showFault);
+    onChange();
+  });
+
+  const setPlaying = (on: boolean) => {
+    isPlaying = on;
+    play.textContent = on ? "Pause the series" : "Play the series";
+  };
+
+  /** Looks inside the model. A call during a look starts another look after it. */
+  async function look(): Promise<void> {
+    isLookDue = true;
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      while (isLookDue) {
+        isLookDue = false;
+        const [data, series] = [info, shown];
+        const answer = await call("look", series, moment);
+        if (info === data && shown === series) show(answer);
+      }
+    } finally {
+      isLooking = false;
+    }
+  }
+
+  /** Asks for the plane of the moment. */
+  async function askPlane(): Promise<void> {
+    isPlaneDue = true;
+    if (isPlaneAsked || !found?.plane) return;
+    isPlaneAsked = true;
+    try {
+      while (isPlaneDue) {
+        isPlaneDue = false;
+        const current: Look | undefined = found;
+        const plane = await call("plane", moment);
+        if (found === current) pad.showPlane(plane);
+      }
+    } finally {
+      isPlaneAsked = false;
+    }
+  }
+
+  function show(answer: Look | undefined): void {
+    found = answer;
+    pad.showPlane(found?.plane);
+    slider.disabled = !found;
+    const last = (found?.view.times.length ?? 1) - 1;
+    slider.max = `${last}`;
+    moment = Math.min(moment, last);
+    showMoment();
+  }
+
+  /** Draws the shown moment. */
+  function showMoment(): void {
+    slider.value = `${moment}`;
+    const { channels = [], classes = [] } = info ?? {};
+    const view = found?.view;
+    const names = { channels: channels.map(({ name }) => name), classes };
+    if (view && typeof shown === "string") pad.show(view, moment);
+    byId("moment-text").textContent = view ? timeText(view, moment) : "";
+    const shares = classes.map((_, i) => view?.probabilities[i][moment] ?? 0);
+    const best = shares.indexOf(Math.max(...shares));
+    byId("answer").textContent = view
+      ? `${classes[best]}: ${formatPercent(shares[best], 0)} after ${counted(moment + 1, "observation")}` +
+        (view.label === undefined ? "" : `; it is ${view.label}`)
+      : classes.length === 0
+      ? ""
+      : "Draw a series.";
+    byId("classes").innerHTML = classes.map((name, i) => {
+      const text = escapeText(name);
+      return `<span>${text}</span><progress class="c${i % 8}" value="${
+        shares[i]
+      }" max="1" aria-label="${text}"></progress>`;
+    }).join("");
+    void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
+    byId("matrices").innerHTML = view ? matrixPictures(view, moment, dark.matches ? "dark" : "light") : "";
+  }
+
+  function step(): void {
+    if (!isPlaying || !found || isLooking || document.hidden) return;
+    if (moment < found.view.times.length - 1) {
+      moment++;
+      showMoment();
+      void askPlane().catch(showFault);
+    } else if (++waited > rest) {
+      waited = 0;
+      const names = info?.series ?? [];
+      const place = names.findIndex(({ name }) => name === shown);
+      const next = typeof shown === "string" ? names[(place + 1) % names.length].name : shown;
+      void choose(next, 0).catch(showFault);
+    }
+  }
+
+  async function choose(wanted: Shown, at = Infinity): Promise<void> {
+    [shown, moment] = [wanted, at === Infinity ? 1e6 : at];
+    onChange();
+    await look();
+  }
+
+  slider.addEventListener("input", () => {
+    setPlaying(false);
+    moment = slider.valueAsNumber;
+    showMoment();
+    void askPlane().catch(showFault);
+    onChange();
+  });
+  play.addEventListener("click", () => {
+    setPlaying(!isPlaying);
+    if (isPlaying && found && moment === found.view.times.length - 1) moment = 0;
+    onChange();
+  });
+  dark.addEventListener("change", showMoment);
+  setInterval(step, tick);
+
+  return {
+    ...{ pad, choose, look, show },
+    get shown() {
+      return shown;
+    },
+    get moment() {
+      return moment;
+    },
+    set moment(at) {
+      moment = at;
+    },
+    get isPlaying() {
+      return isPlaying;
+    },
+    set isPlaying(on) {
+      setPlaying(on);
+    },
+    use(given, channel = 0) {
+      info = given;
+      const isPlane = given.channels.length === 2;
+      pad.use({ ...given, length, channel: isPlane ? undefined : channel });
+      [shown, moment] = [given.series[0]?.name ?? [], 0];
+      show(undefined);
+    },
+  };
+}
