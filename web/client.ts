@@ -16,6 +16,8 @@ export interface Client {
     name: Name,
     ...given: Parameters<Calls[Name]>
   ): Promise<ReturnType<Calls[Name]>>;
+  /** Ends the worker. */
+  stop(): void;
 }
 
 /** Starts the worker. @param onEpoch Called after each epoch of a training. */
@@ -42,5 +44,6 @@ export function startWorker(onEpoch: (metrics: EpochMetrics, look?: Look) => voi
       worker.postMessage({ id: last, name, given });
       return call.promise as Promise<never>;
     },
+    stop: () => worker.terminate(),
   };
 }

@@ -30,13 +30,16 @@ export interface Stage {
   look(): Promise<void>;
   /** Shows what was found. */
   show(look: Look | undefined): void;
+  /** Ends the stage. */
+  stop(): void;
 }
 
 /** Makes the stage. @param onChange Called after a change of the shown series, or of its moment by the visitor. */
 export function makeStage(call: Client["call"], onChange: () => void = () => {}): Stage {
   const slider = byId<HTMLInputElement>("moment");
   const play = byId("play");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  /** The colours of the page, which may follow a switch or the system. */
+  const scheme = () => getComputedStyle(play).getPropertyValue("--card").trim() === "#fff" ? "light" : "dark";
   let info: DataInfo | undefined;
   let found: Look | undefined;
   let [shown, moment, isPlaying, waited]: [Shown, number, boolean, number] = [[], 0, false, 0];
@@ -122,7 +125,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
       }" max="1" aria-label="${text}"></progress>`;
     }).join("");
     void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
-    byId("matrices").innerHTML = view ? matrixPictures(view, moment, dark.matches ? "dark" : "light") : "";
+    byId("matrices").innerHTML = view ? matrixPictures(view, moment, scheme()) : "";
   }
 
   function step(): void {
@@ -158,11 +161,11 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     if (isPlaying && found && moment === found.view.times.length - 1) moment = 0;
     onChange();
   });
-  dark.addEventListener("change", showMoment);
-  setInterval(step, tick);
+  const timer = setInterval(step, tick);
 
   return {
     ...{ pad, choose, look, show },
+    stop: () => clearInterval(timer),
     get shown() {
       return shown;
     },

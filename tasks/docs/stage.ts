@@ -1,10 +1,10 @@
 /**
- * Pages of the site. The site has the contents, docs/README.md, and every file that its pages link: pages are changed only in
+ * Pages of the site. The site has the first page, the contents, and every file that its pages link: pages are changed only in
  * their links, notebooks become pages with their outputs, code files become pages with highlighted code, folders become lists
  * of their files, and other files are copied.
  */
 import { basename, dirname, extname, posix } from "node:path";
-import { contentsPage } from "./contents.ts";
+import { contentsPage, firstPage } from "./contents.ts";
 import { linksOf, replaceLinks } from "./markdown.ts";
 import { notebookPage } from "./notebook.ts";
 
@@ -21,6 +21,7 @@ export const playground = "web";
 /** Path of a page on the site without its extension. `docs/` is dropped; `README` becomes `index`. */
 export function placeOf(path: string): string {
   if (path === playground) return "playground/index";
+  if (path === contentsPage) return "contents";
   if (isFolder(path)) return `source/${path}/index`;
   if (isCode(path)) return `source/${path}`;
   return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.(md|ipynb)$/, "");
@@ -45,7 +46,7 @@ export interface Repository {
 export async function stage(repository: Repository): Promise<Staged> {
   const texts = new Map<string, string>();
   const copies = new Map<string, string>();
-  const known = new Set([contentsPage]);
+  const known = new Set([firstPage, contentsPage]);
   for (const path of known) {
     const place = placeOf(path);
     if (isFolder(path)) continue;

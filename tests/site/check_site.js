@@ -12,8 +12,8 @@ import { serve } from "./serve.js";
 
 const [root, screenshots] = process.argv.slice(2);
 
-/** Bytes of the first page with its scripts and styles, compressed. */
-const firstPageLimit = 200 * 1024;
+/** Most bytes of the first page with its scripts and styles, compressed, and of its demo, which is loaded after the page. */
+const [firstPageLimit, demoLimit] = [200 * 1024, 420 * 1024];
 
 /** Browsers that open pages at the same time. The tabs of one browser wait for each other. */
 const browsers = 2;
@@ -48,12 +48,16 @@ await Promise.all(Array.from({ length: browsers }, async () => {
 }));
 
 const browser = await launch();
-server.transferred = 0;
+server.transferred.clear();
 const page = await browser.newPage();
 await page.setCacheEnabled(false);
 await page.goto(`${address}/index.html`, { waitUntil: "networkidle0" });
-console.log(`first page: ${(server.transferred / 1024).toFixed(0)} KB compressed`);
-if (server.transferred > firstPageLimit) faults.push(`index.html: more than ${firstPageLimit / 1024} KB`);
+const bytesOf = (isDemo) =>
+  [...server.transferred].reduce((sum, [url, bytes]) => sum + (url.startsWith("/playground/") === isDemo ? bytes : 0), 0);
+for (const [name, bytes, limit] of [["first page", bytesOf(false), firstPageLimit], ["demo", bytesOf(true), demoLimit]]) {
+  console.log(`${name}: ${(bytes / 1024).toFixed(0)} KB compressed`);
+  if (bytes > limit) faults.push(`index.html: ${name}: more than ${limit / 1024} KB`);
+}
 
 await browser.close();
 server.close();
