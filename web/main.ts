@@ -3,13 +3,14 @@
 import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/report/training_charts.ts";
-import { startWorker } from "./client.ts";
+import { CallError, startWorker } from "./client.ts";
 import { drawCharts } from "./drawings.ts";
 import { act, button, byId, onFiles, select, selectValue, setOptions, showStatus } from "./elements.ts";
 import { type ExampleName, examples } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
 import { linkState, pointsOf, pointsText, setLinkState } from "./link.ts";
 import type { Choice, DataInfo } from "./messages.ts";
+import { hidePickers, markPicker, onPicked, pickedTable, showPickers } from "./pickers.ts";
 import { showPredictions } from "./predictions.ts";
 import { makeStage } from "./stage.ts";
 import { trainedFile } from "./trained.ts";
@@ -25,6 +26,8 @@ const mostSeries = 60;
 let info: DataInfo;
 let metrics: EpochMetrics[] = [];
 let [isTraining, isPaused, isTrained] = [false, false, false];
+/** Whether a table is chosen that cannot be read yet. */
+let isUnread = false;
 /** Number of trainings so far, to see whether another one has begun. */
 let trainings = 0;
 /** Number of epochs of the last training, for the link; undefined for weights that come with the page. */
@@ -47,10 +50,10 @@ const { call } = startWorker((epoch, look) => {
 const stage = makeStage(call, showState);
 
 function showButtons(): void {
-  button.train.disabled = isTraining || info.series.length === 0;
+  button.train.disabled = isTraining || isUnread || info.series.length === 0;
   button.pause.disabled = button.stop.disabled = !isTraining;
   button.pause.textContent = isPaused ? "Continue" : "Pause";
-  button.step.disabled = isTraining && !isPaused || info.series.length === 0;
+  button.step.disabled = isTraining && !isPaused || isUnread || info.series.length === 0;
   button.save.disabled = !isTrained;
   button["test-series"].disabled = !isTrained || info.series.length === 0;
   const alongPath = select.model.value !== "warp";
@@ -100,6 +103,7 @@ function drawCurves(): void {
 /** Shows new data, or those of a run that was opened. @param text Name of data that are not an example. */
 function useData(found: DataInfo, text?: string): void {
   info = found;
+  isUnread = false;
   [metrics, trainedEpochs, isTrained] = [[], undefined, info.trained !== undefined];
   byId<HTMLProgressElement>("progress").value = 0;
   const { series, channels, classes, trained } = info;
@@ -129,7 +133,9 @@ function useStage(): void {
       ? `Draw with the pointer; right is ${channels[0].name}, up is ${
         channels[1].name
       }. The colours are the model's decisions about the next observation.`
-      : "Draw a curve from left to right with the pointer; right is the time."
+      : `Draw a curve of ${
+        channels[Number(select.channel.value || 0)].name
+      } from left to right with the pointer; right is the time.`
   } By keyboard: arrow keys move the pen (with Shift, by small steps), the space bar adds an observation, Escape starts a new series.`;
 }
 
@@ -148,7 +154,9 @@ async function train(isStep = false, stopAfter?: number): Promise<void> {
   const { isPlaying } = stage;
   [metrics, isTraining, isPaused, trainedEpochs] = [[], true, isStep, undefined];
   stage.isPlaying = false;
-  stage.moment = Math.ceil(0.4 * Number(byId<HTMLInputElement>("moment").max));
+  if (typeof stage.shown === "string") {
+    stage.moment = Math.ceil(0.4 * Number(byId<HTMLInputElement>("moment").max));
+  }
   showButtons();
   showStatus("Preparing ...");
   showState();
@@ -184,6 +192,7 @@ async function openExample(after?: number): Promise<void> {
   const trained = after === undefined && hasWeights()
     ? await trainedFile(name, select.model.value)
     : undefined;
+  hidePickers();
   useData(await call("load", name, { trained }));
   if (info.trained) {
     const { selectedOptions: [{ text }] } = select.model;
@@ -197,19 +206,34 @@ async function openExample(after?: number): Promise<void> {
   } else await train(false, after !== undefined && after < epochs.valueAsNumber ? after : undefined);
 }
 
-/** Reads a table of the visitor. */
+/** Shows the columns of a visitor's table, and reads it. */
 async function openTable(file: File): Promise<void> {
-  const found = await call("load", file);
+  showPickers(file, await call("columns", file));
+  await readPicked();
+}
+
+/** Reads the chosen table with the chosen columns. What training would refuse is refused here. */
+async function readPicked(): Promise<void> {
+  const { file, options } = pickedTable();
+  markPicker();
+  isUnread = true;
+  showButtons();
+  showStatus(`${file.name} is not read: choose its columns below.`);
+  const found = await call("load", file, { table: options }).catch((error) => {
+    markPicker(error instanceof CallError ? error.fault.option : undefined);
+    throw error;
+  });
   trainings++;
   [isTraining, isPaused] = [false, false];
   useData(found, `own table: ${file.name}`);
-  showStatus(`${file.name} is read. Press Train.`);
+  showStatus(`${file.name} is read: ${found.series.length} series. Press Train.`);
 }
 
 async function openRun(files: readonly File[]): Promise<void> {
   const found = await call("open", files, select.device.value as Choice["device"]);
   trainings++;
   [isTraining, isPaused] = [false, false];
+  hidePickers();
   useData(found, "the data of a run");
   stage.pad.clear();
   showStatus("The run is open: draw a series, or predict a table.");
@@ -235,8 +259,10 @@ async function restore(): Promise<void> {
   await openExample(after > 0 ? after : undefined);
   await call("watch", !full.checked);
   const points = pointsOf(state.draw);
-  if (points.length > 0) stage.pad.draw(points);
-  else if (state.series !== undefined) {
+  if (points.length > 0) {
+    stage.pad.draw(points);
+    await stage.choose(stage.shown, Number(state.moment ?? Infinity));
+  } else if (state.series !== undefined) {
     stage.isPlaying = false;
     await stage.choose(state.series, Number(state.moment ?? Infinity));
   }
@@ -292,6 +318,7 @@ button["test-series"].addEventListener(
   "click",
   () => act(async () => download("test-series.csv", await call("testSeries"), "text/csv")),
 );
+onPicked(() => act(readPicked));
 onFiles("table", ([file]) => openTable(file));
 onFiles("folder", openRun);
 onFiles("archive", openRun);

@@ -52,6 +52,22 @@ export interface DataInfo {
   readonly trained?: { readonly model: string; readonly accuracy?: number };
 }
 
+/** Roles of the columns of a table. */
+export interface Roles {
+  /** Content of a row: an observation, or a whole series. */
+  readonly layout: "observations" | "rows";
+  readonly series?: string;
+  readonly time?: string;
+  readonly label?: string;
+}
+
+/** The columns of a table, its first rows as texts, and the roles that the columns probably have. */
+export interface Columns {
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly roles: Roles;
+}
+
 /** An observation of a drawn series. A value that is NaN is missing. */
 export interface Row {
   readonly time: number;
@@ -123,12 +139,16 @@ export interface Fault {
   readonly code?: string;
   /** The fault, and ways to correct it. */
   readonly message: string;
+  /** The option of the page that corrects it. */
+  readonly option?: string;
 }
 
 /** Functions of the worker that the page calls. */
 export interface Calls {
   /** Makes example data, or reads a table. @param trained Archive of a run on the example data, which is opened. */
   load(source: ExampleName | File, options?: { trained?: File; table?: TableOptions }): DataInfo;
+  /** Reads the columns and the first rows of a table. */
+  columns(table: File): Columns;
   /** Trains until the last epoch or `stop`. */
   train(choice: Choice): Result;
   /** Pauses after the current epoch, or continues. */

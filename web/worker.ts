@@ -1,6 +1,7 @@
 /** The worker of the playground: trains and predicts, so that the page stays responsive. */
 import { init } from "../src/compile/init.ts";
 import { WeftError } from "../src/device/errors.ts";
+import { readColumns } from "./columns.ts";
 import type { Calls, Choice, Fault, Reply, Request, Result } from "./messages.ts";
 import * as session from "./session.ts";
 
@@ -76,6 +77,7 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
 
 const handlers: Handlers = {
   ...{ predict: session.predict, testSeries: session.testSeries, save: session.save },
+  columns: readColumns,
   look: (shown, moment) => ofRun(() => session.look(shown, moment)),
   plane: (moment) => ofRun(() => session.plane(moment)),
   async load(source, options) {
@@ -104,11 +106,24 @@ const handlers: Handlers = {
   whyNoGpu,
 };
 
+/** Options in messages, as the page names them. Ways to correct an error by another option are left out. */
+const optionTexts: Readonly<Record<string, string>> = {
+  ...{ series: "the choice Series", time: "the choice Time", target: "the choice Label" },
+  ...{
+    layout: "the choice A row is",
+    ignore: "the choice Channels",
+    model: "the model",
+    device: "the device",
+  },
+  ...{ method: "the solver", epochs: "the number of epochs", data: "the data" },
+};
+
 function faultOf(error: unknown): Fault {
   if (!(error instanceof Error)) return { message: `${error}` };
-  return error instanceof WeftError
-    ? { code: error.code, message: error.message }
-    : { message: error.message };
+  if (!(error instanceof WeftError)) return { message: error.message };
+  const { code, option } = error;
+  const { message } = error.writtenWith((name) => optionTexts[name]);
+  return { code, message, option };
 }
 
 addEventListener("message", async ({ data }: MessageEvent<Request>) => {
