@@ -63,6 +63,27 @@ export async function act(action: () => Promise<void>): Promise<void> {
   await action().catch(showFault);
 }
 
+/**
+ * Makes a function that runs an action, one run at a time: a call during a run starts another run after it, whose error counts
+ * alone.
+ */
+export function oneAtATime(action: () => Promise<void>): () => Promise<void> {
+  let isDue = false;
+  let running: Promise<void> | undefined;
+  const run = async () => {
+    while (isDue) {
+      isDue = false;
+      await action().catch((error) => {
+        if (!isDue) throw error;
+      });
+    }
+  };
+  return () => {
+    isDue = true;
+    return running ??= run().finally(() => running = undefined);
+  };
+}
+
 /** Calls a function with the chosen files of an input. The same files can be chosen again. */
 export function onFiles(id: string, receive: (files: File[]) => Promise<void>): void {
   const input = byId<HTMLInputElement>(id);

@@ -5,7 +5,17 @@ import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/report/training_charts.ts";
 import { CallError, startWorker } from "./client.ts";
 import { drawCharts } from "./drawings.ts";
-import { act, button, byId, onFiles, select, selectValue, setOptions, showStatus } from "./elements.ts";
+import {
+  act,
+  button,
+  byId,
+  oneAtATime,
+  onFiles,
+  select,
+  selectValue,
+  setOptions,
+  showStatus,
+} from "./elements.ts";
 import { type ExampleName, examples } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
 import { linkState, pointsOf, pointsText, setLinkState } from "./link.ts";
@@ -213,7 +223,7 @@ async function openTable(file: File): Promise<void> {
 }
 
 /** Reads the chosen table with the chosen columns. What training would refuse is refused here. */
-async function readPicked(): Promise<void> {
+const readPicked = oneAtATime(async () => {
   const { file, options } = pickedTable();
   markPicker();
   isUnread = true;
@@ -227,7 +237,7 @@ async function readPicked(): Promise<void> {
   [isTraining, isPaused] = [false, false];
   useData(found, `own table: ${file.name}`);
   showStatus(`${file.name} is read: ${found.series.length} series. Press Train.`);
-}
+});
 
 async function openRun(files: readonly File[]): Promise<void> {
   const found = await call("open", files, select.device.value as Choice["device"]);

@@ -3,7 +3,7 @@
 import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
 import type { Client } from "./client.ts";
 import { drawCharts, matrixPictures, timeText, viewCharts } from "./drawings.ts";
-import { byId, showFault } from "./elements.ts";
+import { byId, oneAtATime, showFault } from "./elements.ts";
 import type { DataInfo, Look, Shown } from "./messages.ts";
 import { drawingPad, type Pad } from "./pad.ts";
 
@@ -43,7 +43,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
   let info: DataInfo | undefined;
   let found: Look | undefined;
   let [shown, moment, isPlaying, waited]: [Shown, number, boolean, number] = [[], 0, false, 0];
-  let [isLooking, isLookDue, isPlaneDue, isPlaneAsked] = [false, false, false, false];
+  let isLooking = false;
 
   const pad = drawingPad(byId<SVGSVGElement>("pad"), byId<HTMLCanvasElement>("plane"), (rows) => {
     setPlaying(false);
@@ -58,39 +58,21 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     play.textContent = on ? "Pause the series" : "Play the series";
   };
 
-  /** Looks inside the model. A call during a look starts another look after it. */
-  async function look(): Promise<void> {
-    isLookDue = true;
-    if (isLooking) return;
+  /** Looks inside the model. */
+  const look = oneAtATime(async () => {
     isLooking = true;
-    try {
-      while (isLookDue) {
-        isLookDue = false;
-        const [data, series] = [info, shown];
-        const answer = await call("look", series, moment);
-        if (info === data && shown === series) show(answer);
-      }
-    } finally {
-      isLooking = false;
-    }
-  }
+    const [data, series] = [info, shown];
+    const answer = await call("look", series, moment).finally(() => isLooking = false);
+    if (info === data && shown === series) show(answer);
+  });
 
   /** Asks for the plane of the moment. */
-  async function askPlane(): Promise<void> {
-    isPlaneDue = true;
-    if (isPlaneAsked || !found?.plane) return;
-    isPlaneAsked = true;
-    try {
-      while (isPlaneDue) {
-        isPlaneDue = false;
-        const current: Look | undefined = found;
-        const plane = await call("plane", moment);
-        if (found === current) pad.showPlane(plane);
-      }
-    } finally {
-      isPlaneAsked = false;
-    }
-  }
+  const askPlane = oneAtATime(async () => {
+    const current: Look | undefined = found;
+    if (!current?.plane) return;
+    const plane = await call("plane", moment);
+    if (found === current) pad.showPlane(plane);
+  });
 
   function show(answer: Look | undefined): void {
     found = answer;
@@ -115,8 +97,8 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     byId("answer").textContent = view
       ? `${classes[best]}: ${formatPercent(shares[best], 0)} after ${counted(moment + 1, "observation")}` +
         (view.label === undefined ? "" : `; it is ${view.label}`)
-      : classes.length === 0
-      ? ""
+      : typeof shown === "string"
+      ? "No model is trained yet."
       : "Draw a series.";
     byId("classes").innerHTML = classes.map((name, i) => {
       const text = escapeText(name);
