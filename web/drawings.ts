@@ -2,10 +2,11 @@
 /** Charts of the playground. */
 import type { Chart, Mark } from "../src/charts/chart.ts";
 import { escapeText, formatDate, formatNumber } from "../src/charts/format.ts";
+import { forecastPanel } from "../src/charts/forecast.ts";
 import { drawImage } from "../src/charts/image.ts";
 import { renderChart } from "../src/charts/render.ts";
 import type { Axis } from "../src/charts/scale.ts";
-import type { View } from "./messages.ts";
+import type { Forecast, View } from "./messages.ts";
 
 /** Maximum number of entries of a state that are drawn as lines. */
 const mostLines = 8;
@@ -82,6 +83,7 @@ export function viewCharts(
       }],
     });
   }
+  if (classes.length === 0) return charts;
   charts.push({
     title: "Prediction",
     panels: [{
@@ -94,6 +96,19 @@ export function viewCharts(
     }],
   });
   return charts;
+}
+
+/** Chart of the past of a curve and its forecast. */
+export function forecastChart(
+  observed: { x: readonly number[]; y: readonly number[] },
+  { times, mean, low, high }: Forecast,
+): Chart {
+  const interval = { name: "80 % interval", low, high };
+  const predicted = { x: times, y: mean };
+  return {
+    title: "The past, and its forecast",
+    panels: [forecastPanel({ title: "time" }, { name: "value", observed, predicted, interval })],
+  };
 }
 
 /** Entries of a state, those that change most along time first. */

@@ -77,7 +77,7 @@ export function makeViewer(config: SeriesSettings, record: DataRecord): Viewer |
     ...[1, ...new Array<number>(settings.depth ?? ownNetwork.depth).fill(settings.hidden)],
     classes.length,
   ];
-  const access = streamed ? alongPath(streamed) : alongRows(warp!, layers);
+  const access = streamed ? alongPath(streamed) : alongRows(warp!, layers, record.length);
   let [known, origin, times, heat]: [Moments | undefined, number, readonly number[], number] = [
     undefined,
     0,
@@ -192,24 +192,31 @@ function alongPath(model: StreamedModel): Access {
   };
 }
 
-/** States of WARP, which reads the rows of a series. @param layers Features of the root network, from its input to its output. */
-function alongRows(model: WARPModel, layers: readonly number[]): Access {
-  // As at the end of a series, tau is 1.
-  const decode = (theta: Tensor) => model.decode(theta, 1);
+/**
+ * States of WARP, which reads the rows of a series.
+ *
+ * @param layers Features of the root network, from its input to its output.
+ * @param length Recorded number of rows.
+ */
+function alongRows(model: WARPModel, layers: readonly number[], length: number): Access {
+  /** Time of the root network at a row, as if the series ended there: models pad shorter series to the recorded length. */
+  const tau = (row: number) => row / Math.max(1, row, length - 1);
   /** The states along rows, whose first channel is the time, which WARP does not read. */
   const weights = (rows: Tensor) => model.weights(rows.slice(-1, 1));
   return {
-    moments(coeffs, length) {
-      const { values } = openRows(coeffs.slice(1, 0, length));
+    moments(coeffs, rows) {
+      const { values } = openRows(coeffs.slice(1, 0, rows));
       const states = weights(values).squeeze(0);
       const controls = values.squeeze(0);
-      return { states, outputs: decode(states), controls, curve: controls };
+      const times = tensor(Array.from({ length: rows }, (_, row) => [tau(row)]));
+      const outputs = model.decode(states, times);
+      return { states, outputs, controls, curve: controls };
     },
     after({ controls }, moment, rows) {
       const [count, channels] = rows.shape;
       const before = controls.slice(0, 0, moment + 1).expandDims(0);
       const all = [before.broadcastTo([count, moment + 1, channels]), rows.expandDims(1)];
-      return decode(weights(concatenate(all, 1)).select(1, -1));
+      return model.decode(weights(concatenate(all, 1)).select(1, -1), tau(moment + 1));
     },
     kindOf: () => "weights of the root network",
     matrices: () => rootMatrices(layers, model.stateSize),

@@ -17,7 +17,7 @@ export type LinkState =
     series?: string;
     /** Its moment. */
     moment?: string;
-    /** Points of the drawing, such as `12.5,40;30,41`. */
+    /** Points of the drawing, such as `12.5_40-30_41`. */
     draw?: string;
   };
 
@@ -50,12 +50,12 @@ export function setLinkState(state: LinkState): void {
 
 /** Points as a text of the address. */
 export function pointsText(points: readonly Point[]): string {
-  return points.map((point) => point.join()).join(";");
+  return points.map((point) => point.join("_")).join("-");
 }
 
 /** Points of a text of the address; other texts are left out. */
 export function pointsOf(text = ""): Point[] {
-  return text.split(";").map((one) => one.split(",").map(Number)).flatMap(([x, y]) =>
+  return text.split("-").map((one) => one.split("_").map(Number)).flatMap(([x, y]) =>
     x >= 0 && x <= 100 && y >= 0 && y <= 100 ? [[x, y] as const] : []
   );
 }

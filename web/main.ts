@@ -16,10 +16,10 @@ import {
   setOptions,
   showStatus,
 } from "./elements.ts";
-import { type ExampleName, examples } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
+import { futureModel, futureName } from "./future.ts";
 import { linkState, pointsOf, pointsText, setLinkState } from "./link.ts";
-import type { Choice, DataInfo } from "./messages.ts";
+import type { Choice, DataInfo, DataName } from "./messages.ts";
 import { hidePickers, markPicker, onPicked, pickedTable, showPickers } from "./pickers.ts";
 import { showPredictions } from "./predictions.ts";
 import { makeStage } from "./stage.ts";
@@ -60,12 +60,15 @@ const { call } = startWorker((epoch, look) => {
 const stage = makeStage(call, showState);
 
 function showButtons(): void {
-  button.train.disabled = isTraining || isUnread || info.series.length === 0;
+  // The forecast is trained when the site is built.
+  const canTrain = !isUnread && !info.futureSteps && info.series.length > 0;
+  button.train.disabled = isTraining || !canTrain;
   button.pause.disabled = button.stop.disabled = !isTraining;
   button.pause.textContent = isPaused ? "Continue" : "Pause";
-  button.step.disabled = isTraining && !isPaused || isUnread || info.series.length === 0;
-  button.save.disabled = !isTrained;
-  button["test-series"].disabled = !isTrained || info.series.length === 0;
+  button.step.disabled = isTraining && !isPaused || !canTrain;
+  button.save.disabled = !isTrained || info.futureSteps !== undefined;
+  button["test-series"].disabled = !isTrained || !canTrain;
+  select.model.disabled = info.futureSteps !== undefined;
   const alongPath = select.model.value !== "warp";
   select.path.disabled = select.method.disabled = !alongPath;
   byId("about").textContent = alongPath
@@ -78,7 +81,8 @@ function showState(): void {
   const { shown, moment, isPlaying, pad } = stage;
   select.series.value = typeof shown === "string" ? shown : drawn;
   const changed = (id: "model" | "path" | "method" | "device") => {
-    const { value, options } = select[id];
+    const { value, options, selectedOptions: [{ className }] } = select[id];
+    if (className === "extra") return undefined;
     const initial = [...options].find(({ defaultSelected }) => defaultSelected) ?? options[0];
     return value === initial.value ? undefined : value;
   };
@@ -121,7 +125,7 @@ function useData(found: DataInfo, text?: string): void {
   selectValue(select.model, trained?.model ?? select.model.value);
   byId("data").textContent = [
     ...series.length > 0 ? [`${series.length} series`] : [],
-    `${classes.length} ${classes.length === 1 ? "class" : "classes"}: ${classes.join(", ")}`,
+    ...classes.length > 0 ? [`${classes.length} classes: ${classes.join(", ")}`] : [],
     ...info.notices,
   ].join("; ");
   setOptions(select.series, [
@@ -196,7 +200,9 @@ const hasWeights = () => select.path.value === "hermite" && select.method.value 
 
 /** Opens example data, with a model that is trained, or trains one. @param after Number of epochs to train. */
 async function openExample(after?: number): Promise<void> {
-  const name = select.example.value as ExampleName;
+  const name = select.example.value as DataName;
+  if (name === futureName) selectValue(select.model, futureModel.model);
+  else if (select.model.selectedOptions[0].className === "extra") select.model.selectedIndex = 0;
   trainings++;
   [isTraining, isPaused] = [false, false];
   const trained = after === undefined && hasWeights()
@@ -206,10 +212,11 @@ async function openExample(after?: number): Promise<void> {
   useData(await call("load", name, { trained }));
   if (info.trained) {
     const { selectedOptions: [{ text }] } = select.model;
+    const accuracy = formatPercent(info.trained.accuracy ?? NaN, 1);
     showStatus(
-      `${text}, trained: ${
-        formatPercent(info.trained.accuracy ?? NaN, 1)
-      } of the test series are correct. Draw a series, or press Train.`,
+      info.futureSteps
+        ? `${text}, trained: draw the past of a curve from left to right, and its future follows.`
+        : `${text}, trained: ${accuracy} of the test series are correct. Draw a series, or press Train.`,
     );
     stage.isPlaying = !stillness.matches;
     await stage.choose(stage.shown, stillness.matches ? undefined : 0);
@@ -278,7 +285,7 @@ async function restore(): Promise<void> {
   }
 }
 
-const isExample = () => select.example.value in examples;
+const isExample = () => select.example.value !== own;
 select.example.addEventListener("change", () =>
   act(async () => {
     if (isExample()) await openExample();

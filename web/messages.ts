@@ -4,6 +4,10 @@ import type { TableOptions } from "../src/data/table/options.ts";
 import type { ClassPrediction } from "../src/series/record/predictions.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import type { ExampleName } from "./examples.ts";
+import type { futureName } from "./future.ts";
+
+/** Name of data that come with the page. */
+export type DataName = ExampleName | typeof futureName;
 
 /** Settings of a training that a visitor chooses. */
 export interface Choice {
@@ -48,6 +52,8 @@ export interface DataInfo {
   readonly gap: number;
   /** Remarks of the reader of the table. */
   readonly notices: readonly string[];
+  /** Number of steps of a forecast; undefined for data that are classified. */
+  readonly futureSteps?: number;
   /** The model of the run that is open, and its accuracy on the test set. */
   readonly trained?: { readonly model: string; readonly accuracy?: number };
 }
@@ -110,10 +116,24 @@ export interface Plane {
   readonly probabilities: readonly (readonly number[])[];
 }
 
-/** What the page draws of a model: along the shown series, and in the plane after the shown moment. */
+/** Forecast of a series: means, and intervals that contain 80 % of the values. */
+export interface Forecast {
+  readonly times: readonly number[];
+  readonly mean: readonly number[];
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+}
+
+/** What may follow a moment: the decisions of a classifier in the plane, or a forecast. */
+export interface Next {
+  readonly plane?: Plane;
+  readonly forecast?: Forecast;
+}
+
+/** What the page draws of a model: along the shown series, and after the shown moment. */
 export interface Look {
   readonly view: View;
-  readonly plane?: Plane;
+  readonly next: Next;
 }
 
 /** A matrix in the state of a model, row by row. */
@@ -146,7 +166,7 @@ export interface Fault {
 /** Functions of the worker that the page calls. */
 export interface Calls {
   /** Makes example data, or reads a table. @param trained Archive of a run on the example data, which is opened. */
-  load(source: ExampleName | File, options?: { trained?: File; table?: TableOptions }): DataInfo;
+  load(source: DataName | File, options?: { trained?: File; table?: TableOptions }): DataInfo;
   /** Reads the columns and the first rows of a table. */
   columns(table: File): Columns;
   /** Trains until the last epoch or `stop`. */
@@ -161,8 +181,8 @@ export interface Calls {
   stop(): void;
   /** Chooses the series that is shown, and looks inside the model along it. Undefined without a model or a series. */
   look(shown: Shown, moment: number): Look | undefined;
-  /** The plane after a moment of the series that is shown. */
-  plane(moment: number): Plane | undefined;
+  /** What may follow a moment of the series that is shown. */
+  next(moment: number): Next | undefined;
   /** Predicts the series of a table. */
   predict(table: File): readonly ClassPrediction[];
   /** The series of the test set as CSV. */

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The drawing pad: shows the data, a series and the decisions of the model. A pen, moved by a pointer or by keys, draws a series. */
 import { curvePoints } from "./drawings.ts";
-import type { Channel, DataInfo, Line, Plane, Row, View } from "./messages.ts";
+import type { Channel, DataInfo, Forecast, Line, Plane, Row, View } from "./messages.ts";
 
 /** Channels and times of the pad. */
 export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines"> {
@@ -30,10 +30,8 @@ export interface Pad {
   draw(points: readonly Point[]): void;
   /** The drawn points. */
   readonly points: readonly Point[];
-  /** Draws further elements of SVG over the pad, in percent. */
-  decorate(svg: string): void;
-  /** Place of a value of the drawn channel at a time from the first observation. */
-  placeOf(time: number, value: number): Point;
+  /** Shows the forecast of a drawing over time; undefined shows none. */
+  showForecast(forecast: Forecast | undefined): void;
 }
 
 /** Distance between two observations of a pointer that moves in the plane, in percent of the pad. */
@@ -66,7 +64,7 @@ export function drawingPad(
 ): Pad {
   let rules: PadRules = { channels: [], lines: [], gap: 1, length: 1 };
   let [points, pen, isDown]: [Point[], Point, boolean] = [[], [50, 50], false];
-  /** Lines of the data, the shown series, and further elements, as SVG. */
+  /** Lines of the data, the shown series, and its forecast, as SVG. */
   let [data, series, decoration] = ["", "", ""];
 
   const isPlane = () => rules.channel === undefined;
@@ -220,11 +218,17 @@ export function drawingPad(
       report();
       render();
     },
-    decorate(svg) {
-      decoration = svg;
+    showForecast(forecast) {
+      if (!forecast && !decoration) return;
+      const { times, mean, low, high } = forecast ?? { times: [], mean: [], low: [], high: [] };
+      const line = (values: readonly number[]) =>
+        values.map((value, i) => overTime(timeShare(times[i]), value));
+      decoration = forecast
+        ? `<path class="band" d="M${polyline([...line(low), ...line(high).reverse()])}Z"/>` +
+          `<path class="future" d="M${polyline(line(mean))}"/>`
+        : "";
       render();
     },
-    placeOf: (time, value) => overTime(timeShare(time), value),
   };
 }
 

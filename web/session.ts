@@ -11,7 +11,8 @@ import { ownSeries, ownSeriesWith, requireClasses } from "../src/series/run/own_
 import { typicalDuration } from "../src/series/models/pace.ts";
 import { typicalGap, typicalSpan } from "../src/series/read/spans.ts";
 import { selectEvenly } from "../src/series/math/select_evenly.ts";
-import type { ClassPrediction } from "../src/series/record/predictions.ts";
+import type { ClassPrediction, ForecastPrediction } from "../src/series/record/predictions.ts";
+import { openTrained } from "../src/series/run/open_trained.ts";
 import { type Predictor, predictorOf } from "../src/series/run/predictor.ts";
 import { readSeries } from "../src/series/read/read_series.ts";
 import type { SeriesSettings } from "../src/series/record/settings.ts";
@@ -22,9 +23,10 @@ import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { execute, readCalibration, startRun } from "../src/train/run/run.ts";
 import { runFolder } from "../src/train/run/run_folder.ts";
 import { openBest } from "../src/train/run/trained_run.ts";
-import { type ExampleName, exampleSet } from "./examples.ts";
+import { exampleSet } from "./examples.ts";
+import { forecastOf, futureInfo, futureName, futureSet, futureView, pastSteps } from "./future.ts";
 import { makeViewer, type Viewer } from "./inside.ts";
-import type { Calls, Choice, DataInfo, Look, Plane, Result, Row, Shown, View } from "./messages.ts";
+import type { Calls, Choice, DataInfo, DataName, Look, Next, Result, Row, Shown, View } from "./messages.ts";
 
 const experiment: Experiment = ownSeries;
 
@@ -75,6 +77,18 @@ let best: Best | undefined;
 let [shown, moment]: [Shown, number] = [[], 0];
 /** Data of the page, as far as the plane needs them. */
 let info: DataInfo | undefined;
+/** The model of the forecast, if its data are shown. */
+let forecaster: Predictor<ForecastPrediction> | undefined;
+
+/** Settles when the last action has ended. */
+let ended: Promise<unknown> = Promise.resolve();
+
+/** Runs an action after those before it: opening a run or starting a training changes the device, which others use. */
+export function alone<T>(action: () => Promise<T>): Promise<T> {
+  const result = ended.then(action);
+  ended = result.catch(() => {});
+  return result;
+}
 
 /** The current run, to see whether another took its place. */
 export function currentRun(): object | undefined {
@@ -87,9 +101,10 @@ export function currentRun(): object | undefined {
  * @param options `trained`: archive of a run on the example data, which is opened.
  */
 export async function load(
-  source: ExampleName | File,
+  source: DataName | File,
   { trained, table }: Parameters<Calls["load"]>[1] = {},
 ): Promise<DataInfo> {
+  if (source === futureName) return await loadFuture(trained!);
   const found = typeof source === "string"
     ? exampleSet(source, exampleCount, 0)
     : await readSeries(source, { targets: "classes", ...table });
@@ -128,6 +143,14 @@ export async function load(
   };
 }
 
+/** Opens the forecast. */
+async function loadFuture(trained: File): Promise<DataInfo> {
+  const model = await openTrained(await contentOf([trained]), { task: "forecast", device: "cpu" });
+  close();
+  [set, forecaster] = [futureSet(), model];
+  return info = futureInfo(set);
+}
+
 /** The model of the run that is open, and its accuracy on the test set. */
 function trainedModel(): DataInfo["trained"] {
   if (!run) return undefined;
@@ -152,7 +175,7 @@ export async function train(
     ...alongPath,
   });
   const memory = memoryFolder("run");
-  const started = await startRun(learned, config, runFolder(memory.path)).catch((error) => {
+  const started = await alone(() => startRun(learned, config, runFolder(memory.path))).catch((error) => {
     memory[Symbol.dispose]();
     throw error;
   });
@@ -242,22 +265,35 @@ export async function look(wanted: Shown, at: number): Promise<Look | undefined>
 
 /** Looks along the same series again, by the weights of now. Undefined without a model or a series. */
 export async function lookAgain(): Promise<Look | undefined> {
-  const series = typeof shown === "string"
-    ? set?.series.find(({ name }) => name === shown)
-    : drawnSeries(shown);
-  if (!series || !run) return undefined;
+  const series = shownSeries();
+  if (!series) return undefined;
+  if (forecaster) return { view: futureView(series), next: await next(moment) };
+  if (!run) return undefined;
   if (run.viewer && run.parameters) {
-    return { view: await run.viewer.view(series, run.parameters, 1), plane: await plane(moment) };
+    return { view: await run.viewer.view(series, run.parameters, 1), next: await next(moment) };
   }
   const { predictor, temperature, parameters } = await bestOf(requireRun());
-  if (!run.viewer) return { view: await plainView(series, run.record, predictor) };
-  return { view: await run.viewer.view(series, parameters, temperature), plane: await plane(moment) };
+  if (!run.viewer) return { view: await plainView(series, run.record, predictor), next: {} };
+  return { view: await run.viewer.view(series, parameters, temperature), next: await next(moment) };
 }
 
-/** The plane after a moment of the series that the page shows. */
-export async function plane(at: number): Promise<Plane | undefined> {
+/** What may follow a moment of the series that the page shows. */
+export async function next(at: number): Promise<Next> {
   moment = at;
-  return info && await run?.viewer?.plane(moment, info.gap, info.channels);
+  const series = shownSeries();
+  if (!info || !series) return {};
+  if (!forecaster) return { plane: await run?.viewer?.plane(moment, info.gap, info.channels) };
+  const { times, values } = series;
+  const past = { times: times.slice(0, moment + 1), values: values.slice(0, moment + 1) };
+  return { forecast: await forecastOf(forecaster, past) };
+}
+
+/** The series that the page shows; of a curve with a forecast, the past. */
+function shownSeries(): Series | undefined {
+  if (typeof shown !== "string") return drawnSeries(shown);
+  const series = set?.series.find(({ name }) => name === shown);
+  if (!series || !forecaster) return series;
+  return { ...series, times: series.times.slice(0, pastSteps), values: series.values.slice(0, pastSteps) };
 }
 
 /** View of a model whose states cannot be seen: the predictions of the observations so far. */
@@ -336,7 +372,7 @@ async function bestOf(run: OpenRun): Promise<Best> {
 /** Forgets the run. */
 function close(): void {
   run?.memory[Symbol.dispose]();
-  [run, best] = [undefined, undefined];
+  [run, best, forecaster] = [undefined, undefined, undefined];
 }
 
 function requireData(): SeriesSet {

@@ -2,9 +2,9 @@
 /** The stage of a page: the pad, the prediction, and the inside of the model along the shown series, which plays. */
 import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
 import type { Client } from "./client.ts";
-import { drawCharts, matrixPictures, timeText, viewCharts } from "./drawings.ts";
+import { drawCharts, forecastChart, matrixPictures, timeText, viewCharts } from "./drawings.ts";
 import { byId, oneAtATime, showFault } from "./elements.ts";
-import type { DataInfo, Look, Shown } from "./messages.ts";
+import type { DataInfo, Look, Next, Shown } from "./messages.ts";
 import { drawingPad, type Pad } from "./pad.ts";
 
 /** Milliseconds between two moments of a series that plays. */
@@ -12,7 +12,7 @@ const tick = 150;
 /** Ticks that the end of a series stays. */
 const rest = 10;
 /** Observations that a drawing over time can have. */
-const length = 24;
+const length = 32;
 
 /** What the page shows of a model. */
 export interface Stage {
@@ -66,22 +66,37 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     if (info === data && shown === series) show(answer);
   });
 
-  /** Asks for the plane of the moment. */
-  const askPlane = oneAtATime(async () => {
+  /** Asks what may follow the moment. */
+  const askNext = oneAtATime(async () => {
     const current: Look | undefined = found;
-    if (!current?.plane) return;
-    const plane = await call("plane", moment);
-    if (found === current) pad.showPlane(plane);
+    if (!current || !current.next.plane && !info?.futureSteps) return;
+    const next = await call("next", moment);
+    if (found === current) showNext(next ?? {});
   });
+
+  function showNext({ plane, forecast }: Next): void {
+    pad.showPlane(plane);
+    pad.showForecast(forecast);
+    if (!info?.futureSteps) return;
+    const [mean, low, high] = [forecast?.mean, forecast?.low, forecast?.high].map((all) =>
+      all?.[0].toFixed(2)
+    );
+    byId("answer").textContent = forecast
+      ? `${counted(moment + 1, "observation")}. Next: ${mean}, with 80 % probability from ${low} to ${high}`
+      : "Draw the past of a curve: its future follows.";
+    const { times, observed: [values] } = found?.view ?? { times: [], observed: [[]] };
+    const past = { x: times.slice(0, moment + 1), y: values.slice(0, moment + 1) };
+    void drawCharts(byId("charts"), forecast ? [forecastChart(past, forecast)] : []);
+  }
 
   function show(answer: Look | undefined): void {
     found = answer;
-    pad.showPlane(found?.plane);
     slider.disabled = !found;
     const last = (found?.view.times.length ?? 1) - 1;
     slider.max = `${last}`;
     moment = Math.min(moment, last);
     showMoment();
+    showNext(found?.next ?? {});
   }
 
   /** Draws the shown moment. */
@@ -106,7 +121,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
         shares[i]
       }" max="1" aria-label="${text}"></progress>`;
     }).join("");
-    void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
+    if (!info?.futureSteps) void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
     byId("matrices").innerHTML = view ? matrixPictures(view, moment, scheme()) : "";
   }
 
@@ -115,7 +130,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     if (moment < found.view.times.length - 1) {
       moment++;
       showMoment();
-      void askPlane().catch(showFault);
+      void askNext().catch(showFault);
     } else if (++waited > rest) {
       waited = 0;
       const names = info?.series ?? [];
@@ -135,7 +150,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     setPlaying(false);
     moment = slider.valueAsNumber;
     showMoment();
-    void askPlane().catch(showFault);
+    void askNext().catch(showFault);
     onChange();
   });
   play.addEventListener("click", () => {
@@ -166,7 +181,9 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     use(given, channel = 0) {
       info = given;
       const isPlane = given.channels.length === 2;
-      pad.use({ ...given, length, channel: isPlane ? undefined : channel });
+      const { futureSteps = 0 } = given;
+      const most = length + futureSteps;
+      pad.use({ ...given, length: most, drawn: length, channel: isPlane ? undefined : channel });
       [shown, moment] = [given.series[0]?.name ?? [], 0];
       show(undefined);
     },

@@ -1,12 +1,14 @@
 /// <reference lib="dom" />
 /** Models that come with the page, trained when the site is built. */
-import type { ExampleName } from "./examples.ts";
+import type { DataName } from "./messages.ts";
 
-/** Archives of runs on example data: the data and the model of each. */
-export const trainedModels = [["spirals", "neural-cde"], ["spirals", "delta-cde"], [
-  "spirals",
-  "warp",
-]] as const;
+/** Archives of runs on data of the page: the data and the model of each. */
+export const trainedModels: readonly (readonly [data: DataName, model: string])[] = [
+  ["spirals", "neural-cde"],
+  ["spirals", "delta-cde"],
+  ["spirals", "warp"],
+  ["future", "autoregression"],
+];
 
 /** Name of an archive, beside the page. The archive is compressed by gzip, since few servers compress it. */
 export function trainedName(data: string, model: string): string {
@@ -14,7 +16,7 @@ export function trainedName(data: string, model: string): string {
 }
 
 /** Loads the archive of a model. Undefined if the page has none. */
-export async function trainedFile(data: ExampleName, model: string): Promise<File | undefined> {
+export async function trainedFile(data: DataName, model: string): Promise<File | undefined> {
   if (!trainedModels.some(([name, kind]) => name === data && kind === model)) return undefined;
   const name = trainedName(data, model);
   const response = await fetch(new URL(name, import.meta.url));

@@ -32,14 +32,12 @@ async function stopTraining(): Promise<void> {
 }
 
 /** The result of a call about the current run. Undefined if the call fails because another run took its place. */
-async function ofRun<T>(call: () => Promise<T>): Promise<T | undefined> {
+function ofRun<T>(call: () => Promise<T>): Promise<T | undefined> {
   const run = session.currentRun();
-  try {
-    return await call();
-  } catch (error) {
+  return session.alone(call).catch((error) => {
     if (session.currentRun() === run) throw error;
     return undefined;
-  }
+  });
 }
 
 function send(reply: Reply): void {
@@ -66,7 +64,7 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
   let drawn = -Infinity;
   return await session.train(choice, signal, async (epoch) => {
     const isDue = isWatched || isPaused || performance.now() - drawn >= drawingInterval;
-    send({ epoch, look: isDue ? await session.lookAgain() : undefined });
+    send({ epoch, look: isDue ? await session.alone(session.lookAgain) : undefined });
     const rest = isWatched && !choice.stopAfter ? drawn + drawingInterval - performance.now() : 0;
     // Even without a rest, this lets the messages that have arrived be handled.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)));
@@ -76,17 +74,19 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
 }
 
 const handlers: Handlers = {
-  ...{ predict: session.predict, testSeries: session.testSeries, save: session.save },
+  testSeries: session.testSeries,
+  save: () => session.alone(session.save),
+  predict: (table) => session.alone(() => session.predict(table)),
   columns: readColumns,
   look: (shown, moment) => ofRun(() => session.look(shown, moment)),
-  plane: (moment) => ofRun(() => session.plane(moment)),
+  next: (moment) => ofRun(() => session.next(moment)),
   async load(source, options) {
     await stopTraining();
-    return await session.load(source, options);
+    return await session.alone(() => session.load(source, options));
   },
   async open(files, device) {
     await stopTraining();
-    return await session.open(files, device);
+    return await session.alone(() => session.open(files, device));
   },
   async train(choice) {
     const controller = training = new AbortController();

@@ -294,6 +294,34 @@ async function checkTables() {
   server.close();
 }
 
+/** A drawn past has a future, which a link keeps. */
+async function checkFuture() {
+  const [browser, server] = [await launch(), await serve(site)];
+  const { page, faults } = await openPlayground(browser, server);
+  await page.select("#example", "future");
+  await waitFor(page, "status", "^autoregression, trained");
+  await page.click("#clear");
+  await page.waitForFunction(() => !document.querySelector("#pad .band"), { timeout });
+  const { x, y, width, height } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
+  await page.mouse.move(x, y + height / 2);
+  await page.mouse.down();
+  for (let i = 1; i <= 60; i++) await page.mouse.move(x + width * 0.66 * i / 60, y + height * (0.5 - 0.25 * Math.sin(i * 0.3)));
+  await page.mouse.up();
+  await waitFor(page, "answer", "^32 observations. Next: -?[0-9.]+, with 80 % probability");
+  await page.waitForSelector("#pad .band", { timeout });
+  const answer = await textOf(page, "answer");
+  console.log(`forecast: ${answer}`);
+  await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/future-${state}.png`, fullPage: true });
+  const opened = await openPlayground(browser, server, { state: await page.evaluate(() => location.hash) });
+  await waitFor(opened.page, "answer", "^32 observations");
+  assert.equal(await textOf(opened.page, "answer"), answer);
+  await opened.page.select("#example", "spirals");
+  await waitFor(opened.page, "status", "^Neural CDE, trained");
+  assert.deepEqual([...faults, ...opened.faults], []);
+  await browser.close();
+  server.close();
+}
+
 /** Draws by touch on a phone. */
 async function checkTouch() {
   const [browser, server] = [await launch(), await serve(site)];
@@ -512,6 +540,7 @@ await checkLink();
 await checkMotion();
 await checkLinks();
 await checkTables();
+await checkFuture();
 await checkTouch();
 await checkModels("CPU, isolated", { headers: isolation, trainings });
 await checkModels("CPU, not isolated", { headers: {}, trainings });

@@ -1,8 +1,11 @@
 /** The session of the playground's worker. */
 import assert from "node:assert/strict";
 import { DataError, WeftError } from "../../src/device/errors.ts";
+import { zipOf } from "../../src/data/zip.ts";
+import { forecast } from "../../src/series/run/learn.ts";
+import { futureModel, futureName, futureSet, futureSteps, pastSteps } from "../../web/future.ts";
 import type { Choice, Row } from "../../web/messages.ts";
-import { load, look, lookAgain, open, plane, predict, save, testSeries, train } from "../../web/session.ts";
+import { load, look, lookAgain, next, open, predict, save, testSeries, train } from "../../web/session.ts";
 
 const choice: Choice = { model: "neural-cde", path: "hermite", method: "midpoint", device: "cpu", epochs: 4 };
 const { signal } = new AbortController();
@@ -47,7 +50,7 @@ for (
     await trainOnSpirals(change);
     const { channels: [x, y], gap } = await load("spirals", { trained: new File([await save()], "run.zip") });
     await look(drawn.slice(0, 3), 2);
-    const { side, probabilities } = (await plane(2))!;
+    const { side, probabilities } = (await next(2)).plane!;
     const [column, row] = [4, 11];
     const at = (low: number, high: number, share: number) => low + (high - low) * share / (side - 1);
     const values = [at(x.low, x.high, column), at(y.low, y.high, side - 1 - row)];
@@ -62,12 +65,29 @@ for (
 Deno.test("a model without access to its states shows the predictions of the observations so far [cpu]", async () => {
   await trainOnSpirals({ model: "s4d", method: undefined, epochs: 1 });
   const [{ series, probabilities }] = await predictions();
-  const { view, plane } = (await look(series, 0))!;
+  const { view, next: { plane } } = (await look(series, 0))!;
   assert.deepEqual([view.states, plane], [[], undefined]);
   assert.deepEqual(view.probabilities.map((along) => along.length), [view.times.length, view.times.length]);
   Object.values(probabilities).forEach((p, i) =>
     assert.ok(Math.abs(p - view.probabilities[i].at(-1)!) < 1e-6)
   );
+});
+
+Deno.test("the forecast continues the season of a drawn curve, within its interval [cpu]", async () => {
+  const { files } = await forecast(futureSet(), { ...futureModel, device: "cpu" });
+  const info = await load(futureName, { trained: new File([zipOf(files)], "future.zip") });
+  assert.equal(info.futureSteps, futureSteps);
+  const season = (t: number) => Math.sin(t / 2);
+  const rows = Array.from({ length: pastSteps }, (_, time): Row => ({ time, values: [season(time)] }));
+  const { next: { forecast: found }, view } = (await look(rows, pastSteps - 1))!;
+  assert.equal(view.times.length, pastSteps);
+  const { times, mean, low, high } = found!;
+  assert.deepEqual(times, Array.from({ length: futureSteps }, (_, i) => pastSteps + i));
+  const inside = times.filter((t, i) => low[i] <= season(t) && season(t) <= high[i]);
+  assert.ok(inside.length >= futureSteps / 2, `${inside.length} steps within the interval`);
+  assert.ok(mean.every((value, i) => i >= 6 || Math.abs(value - season(times[i])) < 0.4), `${mean}`);
+  assert.equal((await look(rows.slice(0, 2), 1))!.next.forecast, undefined);
+  assert.equal((await look(info.series[0].name, 10))!.next.forecast!.times[0], 11);
 });
 
 Deno.test("the matrices of a view are the parts of the state [cpu]", async () => {
