@@ -109,6 +109,7 @@ async function docs(args: string[]): Promise<number> {
   await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
+  // Its page replaces the page that the search finds.
   await buildPlayground(root, `${out}/playground`);
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;

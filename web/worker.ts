@@ -15,6 +15,9 @@ type Handlers = {
 /** Milliseconds between two drawings of a training. */
 const drawingInterval = 150;
 
+/** Maximum share of a training at full speed that is spent looking inside the model. */
+const lookShare = 0.2;
+
 let [isPaused, isWatched, training]: [boolean, boolean, AbortController | undefined] = [
   false,
   true,
@@ -61,10 +64,13 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
       fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
     });
   }
-  let drawn = -Infinity;
+  /** Time of the last look, and its duration. */
+  let [drawn, took] = [-Infinity, 0];
   return await session.train(choice, signal, async (epoch) => {
-    const isDue = isWatched || isPaused || performance.now() - drawn >= drawingInterval;
+    const start = performance.now();
+    const isDue = isWatched || isPaused || start - drawn >= Math.max(drawingInterval, took / lookShare);
     send({ epoch, look: isDue ? await session.alone(session.lookAgain) : undefined });
+    if (isDue) took = performance.now() - start;
     const rest = isWatched && !choice.stopAfter ? drawn + drawingInterval - performance.now() : 0;
     // Even without a rest, this lets the messages that have arrived be handled.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)));

@@ -25,9 +25,21 @@ export default {
     sidebar: site.sidebar,
     outline: [2, 3],
     notFound: { linkLabel: "Take me home" },
-    search: { provider: "local", options: { _render: renderForSearch } },
+    search: {
+      provider: "local",
+      options: { _render: renderForSearch, miniSearch: { searchOptions: { boostDocument } } },
+    },
   },
 };
+
+/**
+ * Weight of a page in the search: guides come first, then the reference, then lists. The browser runs a copy of this
+ * function, so it uses nothing outside.
+ */
+function boostDocument(page) {
+  if (/\/(playground|start|guides)\//.test(page)) return 4;
+  return /\/(CHANGELOG|contents|index|internals|bench|examples)\b/.test(page) ? 0.5 : 1;
+}
 
 /** Leaves out pages of code. */
 function renderForSearch(source, env, markdown) {

@@ -66,8 +66,16 @@ export async function stage(repository: Repository): Promise<Staged> {
   for (const path of [...known].filter((path) => isFolder(path) && path !== playground)) {
     texts.set(`${placeOf(path)}.md`, folderPage(path, await repository.list(path), known));
   }
+  if (known.has(playground)) texts.set(`${placeOf(playground)}.md`, playgroundPage);
   return { texts, copies };
 }
+
+/** A page for the search alone: the browser loads the playground in its place. */
+const playgroundPage = `# Playground: train in a browser
+
+Train a Neural CDE, a fast weight programmer and WARP in the browser, on examples or on a table of your own, draw series
+and see their predictions and forecasts.
+`;
 
 const isImage = (path: string) => /\.(svg|png)$/.test(path);
 

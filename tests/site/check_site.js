@@ -59,6 +59,23 @@ for (const [name, bytes, limit] of [["first page", bytesOf(false), firstPageLimi
   if (bytes > limit) faults.push(`index.html: ${name}: more than ${limit / 1024} KB`);
 }
 
+// The search finds the guide first.
+for (const [words, target] of [
+  ["GPU", "/guides/devices.html"],
+  ["missing values", "/start/own_data.html#missing-values"],
+  ["train in browser", "/playground/index.html"],
+]) {
+  await page.goto(`${address}/index.html`, { waitUntil: "networkidle0" });
+  await page.click(".DocSearch-Button");
+  await page.waitForSelector("#localsearch-input");
+  await page.type("#localsearch-input", words);
+  const first = await page.waitForSelector(".VPLocalSearchBox .results a", { timeout: 20_000 });
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const found = await page.$$eval(".VPLocalSearchBox .results a", (links) => links.map((link) => link.getAttribute("href")));
+  console.log(`search "${words}": ${found.slice(0, 3).join(" ")}`);
+  if (!first || !found[0].includes(target)) faults.push(`search: "${words}" finds ${found[0]} first, expected ${target}`);
+}
+
 await browser.close();
 server.close();
 console.log(faults.join("\n"));
