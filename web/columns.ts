@@ -10,8 +10,8 @@ const headBytes = 65_536;
 /** Number of the first rows. */
 const rowCount = 5;
 
-/** Names that a column of each role often has, the most usual first. */
-const usualNames = {
+/** Common names of the columns of each role, the most common first. */
+const commonNames = {
   series: [
     "series",
     "series_id",
@@ -56,8 +56,10 @@ export async function readColumns(file: File): Promise<Columns> {
 function probableRoles(names: readonly string[]): Roles {
   const lower = names.map((name) => name.toLowerCase());
   const taken = new Set<number>();
-  const find = (role: keyof typeof usualNames) => {
-    const place = usualNames[role].map((name) => lower.indexOf(name)).find((at) => at >= 0 && !taken.has(at));
+  const find = (role: keyof typeof commonNames) => {
+    const place = commonNames[role].map((name) => lower.indexOf(name)).find((at) =>
+      at >= 0 && !taken.has(at)
+    );
     if (place === undefined) return undefined;
     taken.add(place);
     return names[place];

@@ -7,9 +7,9 @@ import { type Key, key, splitKey } from "../src/tensor/random.ts";
 interface Example {
   readonly channels: readonly string[];
   readonly classes: readonly string[];
-  /** Smallest and largest number of observations of a series. A series of `usual` observations takes a time of 1. */
+  /** Smallest and largest number of observations of a series. A series of `typical` observations takes a time of 1. */
   readonly lengths: readonly [least: number, most: number];
-  readonly usual: number;
+  readonly typical: number;
   /** Standard deviation of the noise on each value. */
   readonly noise: number;
   /** Fraction of the values that are missing. */
@@ -38,7 +38,7 @@ export const examples = {
   spirals: {
     channels: ["x", "y"],
     classes: ["counter-clockwise", "clockwise"],
-    ...{ lengths: [12, 36], usual: 20, noise: 0.03, missing: 0.2 },
+    ...{ lengths: [12, 36], typical: 20, noise: 0.03, missing: 0.2 },
     curve(label, uniform) {
       const [start, turns] = [turn * uniform(), 0.8 + 1.2 * uniform()];
       const [size, inward] = [0.6 + 0.4 * uniform(), 0.5 + 2.5 * uniform()];
@@ -51,7 +51,7 @@ export const examples = {
   gestures: {
     channels: ["x", "y"],
     classes: ["tick", "Z", "circle"],
-    ...{ lengths: [20, 20], usual: 20, noise: 0.05, missing: 0.2 },
+    ...{ lengths: [20, 20], typical: 20, noise: 0.05, missing: 0.2 },
     curve(label, uniform) {
       const [size, x, y, tilt] = [0.7 + 0.4 * uniform(), uniform(), uniform(), 0.4 * uniform() - 0.2];
       const start = turn * uniform();
@@ -68,7 +68,7 @@ export const examples = {
   waves: {
     channels: ["value"],
     classes: ["slow", "fast"],
-    ...{ lengths: [24, 24], usual: 24, noise: 0.05, missing: 0.1 },
+    ...{ lengths: [24, 24], typical: 24, noise: 0.05, missing: 0.1 },
     curve(label, uniform) {
       const [phase, turns] = [turn * uniform(), (label === 0 ? 1 : 2.2) + 0.4 * uniform()];
       return (time) => [Math.sin(phase + turn * turns * time)];
@@ -90,7 +90,7 @@ export function exampleSet(name: ExampleName, count: number, seed: number): Seri
 }
 
 function exampleSeries(example: Example, name: string, label: number, key: Key): Series {
-  const { channels, lengths: [least, most], usual, noise, missing } = example;
+  const { channels, lengths: [least, most], typical, noise, missing } = example;
   let drawn = 0;
   const uniform = () => unitPair(key, drawn++)[0];
   const length = least === most ? least : least + Math.floor((most - least + 1) * uniform());
@@ -98,11 +98,11 @@ function exampleSeries(example: Example, name: string, label: number, key: Key):
   // Irregular times: each observation is up to 40 % of a step away from its place.
   const times = Float64Array.from(
     { length },
-    (_, t) => (t + 0.4 * (2 * uniform() - 1) * Number(t > 0)) / (usual - 1),
+    (_, t) => (t + 0.4 * (2 * uniform() - 1) * Number(t > 0)) / (typical - 1),
   );
   const values = new Float64Array(length * channels.length);
   times.forEach((time, t) => {
-    const row = curve(time * (usual - 1) / (length - 1));
+    const row = curve(time * (typical - 1) / (length - 1));
     row.forEach((value, c) => {
       const isMissing = uniform() < missing && t > 0;
       values[t * row.length + c] = isMissing ? NaN : value + noise * normalPair(key, 10_000 + drawn)[0];

@@ -229,7 +229,7 @@ async function openTable(file: File): Promise<void> {
   await readPicked();
 }
 
-/** Reads the chosen table with the chosen columns. What training would refuse is refused here. */
+/** Reads the chosen table with the chosen columns. Tables that training would reject are rejected here. */
 const readPicked = oneAtATime(async () => {
   const { file, options } = pickedTable();
   markPicker();

@@ -33,7 +33,7 @@ export interface Channel {
 export interface Line {
   /** Index of the class; -1 if it is unknown. */
   readonly label: number;
-  /** Fractions of the usual duration, from 0 to 1. */
+  /** Times as fractions of the typical duration. */
   readonly times: readonly number[];
   /** Values of each observation. */
   readonly rows: readonly (readonly number[])[];
@@ -124,13 +124,13 @@ export interface Forecast {
   readonly high: readonly number[];
 }
 
-/** What may follow a moment: the decisions of a classifier in the plane, or a forecast. */
+/** Predictions after a moment: the decisions of a classifier in the plane, or a forecast. */
 export interface Next {
   readonly plane?: Plane;
   readonly forecast?: Forecast;
 }
 
-/** What the page draws of a model: along the shown series, and after the shown moment. */
+/** Predictions of a model along the shown series, and after the shown moment. */
 export interface Look {
   readonly view: View;
   readonly next: Next;
@@ -181,7 +181,7 @@ export interface Calls {
   stop(): void;
   /** Chooses the series that is shown, and looks inside the model along it. Undefined without a model or a series. */
   look(shown: Shown, moment: number): Look | undefined;
-  /** What may follow a moment of the series that is shown. */
+  /** Predictions after a moment of the shown series. */
   next(moment: number): Next | undefined;
   /** Predicts the series of a table. */
   predict(table: File): readonly ClassPrediction[];

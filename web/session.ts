@@ -277,7 +277,7 @@ export async function lookAgain(): Promise<Look | undefined> {
   return { view: await run.viewer.view(series, parameters, temperature), next: await next(moment) };
 }
 
-/** What may follow a moment of the series that the page shows. */
+/** Predicts after a moment of the series that the page shows. */
 export async function next(at: number): Promise<Next> {
   moment = at;
   const series = shownSeries();

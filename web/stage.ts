@@ -14,7 +14,7 @@ const rest = 10;
 /** Observations that a drawing over time can have. */
 const length = 32;
 
-/** What the page shows of a model. */
+/** State and functions of the stage. */
 export interface Stage {
   readonly pad: Pad;
   /** The series that is shown, and the moment of it. */
@@ -66,7 +66,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     if (info === data && shown === series) show(answer);
   });
 
-  /** Asks what may follow the moment. */
+  /** Asks for the predictions after the moment. */
   const askNext = oneAtATime(async () => {
     const current: Look | undefined = found;
     if (!current || !current.next.plane && !info?.futureSteps) return;

@@ -27,7 +27,7 @@ export default {
   enhanceApp({ app, router }) {
     app.component("LiveDemo", LiveDemo);
     router.onBeforeRouteChange = (to) => {
-      if (!to.includes("/playground/")) return;
+      if (import.meta.env.SSR || !to.includes("/playground/")) return;
       location.href = to;
       return false;
     };

@@ -4,10 +4,10 @@ import { readColumns } from "../../web/columns.ts";
 
 const rolesOf = async (text: string) => (await readColumns(new File([text], "table.csv"))).roles;
 
-Deno.test("the roles of columns are recognised by usual names in any case", async () => {
+Deno.test("the roles of columns are recognised by common names in any case", async () => {
   const layout = "observations";
-  const usual = { layout, series: "series", time: "time", label: "label" };
-  assert.deepEqual(await rolesOf("series,time,x,label\na,0,1,up\n"), usual);
+  const plain = { layout, series: "series", time: "time", label: "label" };
+  assert.deepEqual(await rolesOf("series,time,x,label\na,0,1,up\n"), plain);
   const other = { layout, series: "Patient", time: "Date", label: "Class" };
   assert.deepEqual(await rolesOf("Date;Patient;rate;Class\n2024-01-01;p;1,5;ill\n"), other);
   const lines = '{"id":"a","t":0,"x":1,"target":"up"}\n{"id":"a","t":1,"x":2,"target":"up"}\n';
