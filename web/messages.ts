@@ -4,10 +4,9 @@ import type { TableOptions } from "../src/data/table/options.ts";
 import type { ClassPrediction } from "../src/series/record/predictions.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import type { ExampleName } from "./examples.ts";
-import type { futureName } from "./future.ts";
 
 /** Name of data that come with the page. */
-export type DataName = ExampleName | typeof futureName;
+export type DataName = ExampleName | "future";
 
 /** Settings of a training that a visitor chooses. */
 export interface Choice {
