@@ -33,10 +33,12 @@ export default {
 };
 
 /**
- * Weight of a page in the search: guides come first, then the reference, then lists. The browser runs a copy of this
+ * Weight of a section in the search: guides come first, then the reference, then lists. The browser runs a copy of this
  * function, so it uses nothing outside.
  */
-function boostDocument(page) {
+function boostDocument(page, term, fields) {
+  // The name of an export finds its reference.
+  if (fields?.title?.toLowerCase() === term) return 8;
   if (/\/(playground|start|guides)\//.test(page)) return 4;
   return /\/(CHANGELOG|contents|index|internals|bench|examples)\b/.test(page) ? 0.5 : 1;
 }

@@ -62,8 +62,9 @@ for (const [name, bytes, limit] of [["first page", bytesOf(false), firstPageLimi
 // The search finds the guide first.
 for (const [words, target] of [
   ["GPU", "/guides/devices.html"],
+  ["odeint", "/reference/solvers.html#odeint"],
   ["missing values", "/start/own_data.html#missing-values"],
-  ["train in browser", "/playground/index.html"],
+  ["train in browser", "/playground/"],
 ]) {
   await page.goto(`${address}/index.html`, { waitUntil: "networkidle0" });
   await page.click(".DocSearch-Button");
