@@ -334,7 +334,7 @@ async function checkTouch() {
   await touch("touchStart", at(0));
   for (let i = 1; i < 25; i++) await touch("touchMove", at(i));
   await touch("touchEnd", []);
-  await waitFor(page, "answer", "^counter-clockwise: .* after \\d\\d observations");
+  await waitFor(page, "answer", "^counter-clockwise: .* after \\d\\d observations$");
   assert.equal(await page.evaluate(() => scrollY), 0);
   console.log(`by touch: ${await textOf(page, "answer")}`);
   assert.deepEqual(faults, []);
