@@ -20,7 +20,7 @@ const content = `
     <div class="choices">
       <label>Model <select id="model">
         <option value="neural-cde">Neural CDE</option>
-        <option value="delta-cde">fast weight programmer</option>
+        <option value="delta-cde">fast weights</option>
         <option value="warp">WARP</option>
       </select></label>
       <button id="play" type="button">Play the series</button>

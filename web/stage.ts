@@ -159,10 +159,19 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     onChange();
   });
   const timer = setInterval(step, tick);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const recolor = () => {
+    showMoment();
+    void askNext().catch(showFault);
+  };
+  dark.addEventListener("change", recolor);
 
   return {
     ...{ pad, choose, look, show },
-    stop: () => clearInterval(timer),
+    stop() {
+      clearInterval(timer);
+      dark.removeEventListener("change", recolor);
+    },
     get shown() {
       return shown;
     },

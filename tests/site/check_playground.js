@@ -456,7 +456,7 @@ async function checkKeyboard() {
   await focus("model");
   await keyboard.type("fast");
   assert.equal(await page.$eval("#model", ({ value }) => value), "delta-cde");
-  await waitFor(page, "status", "^fast weight programmer, trained");
+  await waitFor(page, "status", "^fast weights, trained");
   await focus("full");
   await keyboard.press(" ");
   await keyboard.press("Tab");
