@@ -12,7 +12,6 @@ import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executor
 import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
-import { modelCases } from "../models/model_cases.ts";
 import { asHardware, checkLoops, hardwareLayouts, limitsOf, withLayouts } from "./check_loops.ts";
 import { randomBody } from "./random_body.ts";
 import { difference, tolerances } from "./run_body.ts";
@@ -187,15 +186,3 @@ testOnBoth("random loops run with the layouts of hardware", longOnSoftware, asyn
   }
   assert.ok(loops >= 20, `${loops} loops ran`);
 });
-
-/** Models whose recurrences run as parallel scans, and models without recurrences. */
-const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
-
-for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
-  testOnBoth(`the loops of ${name} run with the layouts of hardware`, longOnSoftware, async (cpu, webgpu) => {
-    const { parameters, loss } = make();
-    const { adapter, share } = hardwareLayouts(webgpu as WebGpuDevice);
-    const body = () => void valueAndGrad(() => loss(normal(key(2), [4, 6, 2]), key(3)))(parameters);
-    await checkLoops(cpu as CpuDevice, webgpu as WebGpuDevice, body, adapter, undefined, share);
-  });
-}
