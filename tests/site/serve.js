@@ -28,7 +28,9 @@ export async function serve(root, headers = {}) {
     const body = gzipSync(readFileSync(file));
     server.transferred.set(url, body.length);
     const type = types[extname(file)] ?? "application/octet-stream";
-    response.writeHead(200, { ...headers, "content-type": type, "content-encoding": "gzip" }).end(body);
+    // The names of assets contain a hash of their contents.
+    const cached = file.includes("/assets/") ? { "cache-control": "max-age=3600" } : {};
+    response.writeHead(200, { ...headers, ...cached, "content-type": type, "content-encoding": "gzip" }).end(body);
   });
   server.transferred = new Map();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
