@@ -9,18 +9,41 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits } from "../../src/device/machines.ts";
 import { openEdited, splitIterations, withHardwareLayouts } from "../device/edited_gpu.ts";
 import { inOrder, splitAtBarriers } from "../device/reorder.ts";
-import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { hardwareOnly, longOnSoftware, testOnBoth } from "../devices.ts";
 import { modelCases } from "../models/model_cases.ts";
 import { checkLoops, hardwareLayouts } from "./check_loops.ts";
 
 /** A model whose loops compile fast. */
 const small = "Recurrent";
+/**
+ * Models whose loops a software GPU runs with --all: between them, every method, adjoint, learning rule and cell. The loops of the
+ * other models are composed of theirs.
+ */
+const slow = [
+  "NeuralCDE with missing values, lengths and the continuous adjoint",
+  "NeuralCDE by a reversible method",
+  "NeuralODE",
+  "LogNCDE",
+  "GRUODE",
+  "FastWeight of two layers",
+  "FastWeightODE, delta",
+  "FastWeightCDE, Oja",
+  "FastWeightDirectMap",
+  "DeltaNet",
+  "RecurrentFWP",
+  "ODERFWP",
+  "IrregularGRU",
+  "TransformerForecaster",
+  "RecurrentForecaster",
+  "WARP, recurrent",
+  "WARP, autoregressive",
+];
 /** Models whose recurrences run as parallel scans, and models without recurrences. */
 const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
 
 const cases = Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name));
 for (const [i, [name, make]] of cases.entries()) {
-  const options = name === small ? {} : longOnSoftware;
+  const options = name === small ? {} : slow.includes(name) ? longOnSoftware : hardwareOnly;
   const title = `the loops of ${name} run with default limits, layouts of hardware and another order of work`;
   testOnBoth(title, options, async (cpu) => {
     const edit = (code: string) => inOrder(splitAtBarriers(code), "in shuffled order");
