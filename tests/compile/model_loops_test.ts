@@ -6,7 +6,7 @@ import { key, normal, valueAndGrad } from "../../mod.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { defaultLimits } from "../../src/device/machines.ts";
+import { defaultLimits } from "../../bench/plans/machines.ts";
 import { openEdited, splitIterations, withHardwareLayouts } from "../device/edited_gpu.ts";
 import { inOrder, splitAtBarriers } from "../device/reorder.ts";
 import { hardwareOnly, longOnSoftware, testOnBoth } from "../devices.ts";
