@@ -16,8 +16,7 @@ import { checkLoops, hardwareLayouts } from "./check_loops.ts";
 /** A model whose loops compile fast. */
 const small = "Recurrent";
 /**
- * Models whose loops a software GPU runs with --all: between them, every method, adjoint, learning rule and cell. The loops of the
- * other models are composed of theirs.
+ * Models whose loops a software GPU runs with --all: between them, every kind of chain of kernels that the loops of all models have.
  */
 const slow = [
   "NeuralCDE with missing values, lengths and the continuous adjoint",
@@ -31,10 +30,10 @@ const slow = [
   "FastWeightDirectMap",
   "DeltaNet",
   "RecurrentFWP",
-  "ODERFWP",
+  "LatentODERFWP",
   "IrregularGRU",
   "TransformerForecaster",
-  "RecurrentForecaster",
+  "StateSpaceForecaster",
   "WARP, recurrent",
   "WARP, autoregressive",
 ];
