@@ -109,7 +109,7 @@ const cases: { method: MethodName; adjoints: readonly Adjoint[]; options?: Solve
   {
     method: "kvaerno3",
     adjoints: ["direct", "checkpoint", "continuous"],
-    // A step takes long, so few.
+    // Steps of an implicit method take long: loose tolerances need few.
     options: { rtol: 1e-2, atol: 1e-3 },
   },
 ];
