@@ -8,12 +8,15 @@ import { contentsPage, firstPage } from "./contents.ts";
 import { linksOf, replaceLinks } from "./markdown.ts";
 import { notebookPage } from "./notebook.ts";
 
-/** Languages of code files by the extension. */
-const languages: Record<string, string> = { ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml" };
+/** Languages of code files by the extension, or by the name of a file without one. */
+const languages: Record<string, string> = {
+  ...{ ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml", Dockerfile: "docker" },
+};
+const kindOf = (path: string) => extname(path) || basename(path);
 
 const isPage = (path: string) => /\.(md|ipynb)$/.test(path);
-const isCode = (path: string) => extname(path) in languages;
-const isFolder = (path: string) => extname(path) === "";
+const isCode = (path: string) => kindOf(path) in languages;
+const isFolder = (path: string) => extname(path) === "" && !isCode(path);
 
 /** Folder with the source of the playground, which is a page of the site that VitePress does not build. */
 export const playground = "web";
@@ -121,7 +124,7 @@ const codeHead = "---\nsearch: false\nsidebar: false\naside: false\nprev: false\
 
 /** A file of code as a page. */
 function codePage(path: string, text: string): string {
-  return `${codeHead}# ${path}\n\n\`\`\`\`${languages[extname(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
+  return `${codeHead}# ${path}\n\n\`\`\`\`${languages[kindOf(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
 }
 
 /** A folder as a page, with links to the files that the site has. */
