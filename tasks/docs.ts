@@ -7,29 +7,11 @@ import { command, main } from "../src/commands/command.ts";
 import { buildPlayground } from "./docs/playground.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
 import { referenceFolder, referencePages } from "./docs/reference.ts";
+import { theme, themeStyle } from "./docs/theme.ts";
 import { placeOf, type Repository, stage } from "./docs/stage.ts";
 
 /** Not in deno.json: Deno would download it for every user. */
 const vitepress = "npm:vitepress@1.6.4";
-
-/**
- * VitePress's theme with the fonts of the system and the colours of Weft's reports. VitePress does not build the
- * playground, so the browser loads it. A file would fail `deno check`.
- */
-const theme = `import theme from "vitepress/theme-without-fonts";
-import "../style.css";
-
-export default {
-  extends: theme,
-  enhanceApp({ router }) {
-    router.onBeforeRouteChange = (to) => {
-      if (!to.includes("/playground/")) return;
-      location.href = to;
-      return false;
-    };
-  },
-};
-`;
 
 const root = `${import.meta.dirname}/..`;
 const work = `${root}/dist/site`;
@@ -104,9 +86,12 @@ async function writeSources(base: string): Promise<void> {
   const groups = readGroups(await repository.read(contentsPage));
   const site = { base, out, ...navigation(groups, references.keys()) };
   await write("pages/.vitepress/site.json", JSON.stringify(site));
-  for (const file of ["config.js", "slugify.js", "style.css"]) {
+  for (const file of ["config.js", "slugify.js"]) {
     await write(`pages/.vitepress/${file}`, await repository.read(`tasks/docs/${file}`));
   }
+  await write("pages/public/mark.svg", await repository.read("web/mark.svg"));
+  const sheets = ["tasks/docs/style.css", "web/stage.css"].map(repository.read);
+  await write("pages/.vitepress/style.css", [...await Promise.all(sheets), themeStyle].join("\n"));
   await write("pages/.vitepress/theme/index.js", theme);
   await write("package.json", '{ "private": true, "type": "module" }\n');
 }
@@ -124,6 +109,7 @@ async function docs(args: string[]): Promise<number> {
   await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
+  // Its page replaces the page that the search finds.
   await buildPlayground(root, `${out}/playground`);
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;

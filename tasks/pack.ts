@@ -64,6 +64,18 @@ async function filesIn(folder: string): Promise<string[]> {
   return found.flat();
 }
 
+/** Fields that `CITATION.cff` has, too: the keywords, and the addresses of the source and of the site, if it names them. */
+function citedFields(citation: string) {
+  const value = (name: string) => new RegExp(`^${name}: *"?([^"\n]+)"?$`, "m").exec(citation)?.[1];
+  const [source, homepage] = [value("repository-code"), value("url")];
+  const list = /^keywords:\n((?: +- .+\n)+)/m.exec(citation)?.[1] ?? "";
+  return {
+    keywords: Array.from(list.matchAll(/- (.+)/g), ([, keyword]) => keyword),
+    ...(source ? { repository: { type: "git", url: `git+${source}` } } : {}),
+    ...(homepage ? { homepage } : {}),
+  };
+}
+
 const { build, stop } = await loadEsbuild();
 const repository = `${import.meta.dirname}/..`;
 const out = `${repository}/dist/npm`;
@@ -111,10 +123,11 @@ try {
     logLevel: "warning",
   });
   for (
-    const file of files.filter((file) => /\.d\.ts$|README\.md$|LICENSE$|CHANGELOG\.md$/.test(file))
+    const file of files.filter((file) => /\.d\.ts$|LICENSE$|CHANGELOG\.md$/.test(file))
   ) {
     await Deno.copyFile(file, `${out}${file.slice(source.length)}`);
   }
+  await Deno.copyFile(`${repository}/docs/npm.md`, `${out}/README.md`);
   const { dependencies, ...description } = JSON.parse(
     await Deno.readTextFile(`${source}/package.json`),
   );
@@ -125,6 +138,7 @@ try {
     ...description,
     description:
       "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
+    ...citedFields(await Deno.readTextFile(`${repository}/CITATION.cff`)),
     // Bundlers leave out other modules if nothing is imported from them. The first of these adds methods to the class of tensors.
     sideEffects: ["./src/tensor/methods/install.js", `./${workerFile}`],
     browser: replacedInBrowsers,

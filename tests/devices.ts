@@ -34,6 +34,12 @@ export function testLong(name: string, fn: (t: Deno.TestContext) => void | Promi
  */
 export const longOnSoftware: TestOptions = { ignoreOnSoftware: !all };
 
+/**
+ * Like {@linkcode longOnSoftware}, for tests whose kernels other tests run on a software GPU: only hardware and the CPU run
+ * them, also with `--all`.
+ */
+export const hardwareOnly: TestOptions = { ignoreOnSoftware: true };
+
 /** The CPU device. */
 export const cpu: KernelDevice = await init({ device: "cpu" }) as KernelDevice;
 
@@ -104,13 +110,17 @@ export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
   testOn(webgpu, `${name}, against the CPU [webgpu]`, options, (webgpu) => body(cpu, webgpu))
 );
 
+/** The name of a test on WebGPU, with a marker for --filter, also where it runs. */
+function markedName(name: string, options: TestOptions): string {
+  if (options.ignoreOnSoftware === undefined) return name;
+  const marker = options === hardwareOnly ? "hardware only" : "long on software";
+  return name.replace(/\[webgpu\]$/, `[webgpu, ${marker}]`);
+}
+
 /** A test on a device. Ignored if the device is not available. */
 function testOn(device: KernelDevice | undefined, name: string, options: TestOptions, body: Body): void {
   Deno.test({
-    // With a marker for --filter, also where it runs.
-    name: options.ignoreOnSoftware !== undefined
-      ? name.replace(/\[webgpu\]$/, "[webgpu, long on software]")
-      : name,
+    name: markedName(name, options),
     ignore: !device || device.info.software && options.ignoreOnSoftware,
     // A device outlives the tests, so its workers and its queue must not count as leaks of a test.
     sanitizeOps: false,

@@ -9,6 +9,9 @@ import { sources } from "./import_graph.ts";
 /** Maximum number of test files in a group. */
 const groupSize = 12;
 
+/** Files with minutes of tests. Each is a group, before all others. */
+const longest = ["tests/pages_test.ts"];
+
 const isFile = (path: string) => path.endsWith(".ts");
 
 /** Whether an argument of `deno test` is a file or a folder, rather than an option or its value. */
@@ -28,13 +31,16 @@ export async function groupsOf(paths: readonly string[], folder: string, jobs: n
   const inFolders = await sources(paths.filter((path) => !isFile(path)));
   const files = [...paths.filter(isFile), ...[...inFolders.keys()].sort()]
     .filter((path) => path.endsWith("_test.ts"));
-  const count = Math.max(Math.min(jobs, files.length), Math.ceil(files.length / groupSize));
-  const groups = Array.from({ length: count }, async (_, group) => {
-    const imports = files.filter((_, i) => i % count === group)
-      .map((path) => `import "${pathToFileURL(resolve(path))}";\n`);
+  const others = files.filter((path) => !longest.includes(path));
+  const count = Math.max(Math.min(jobs, others.length), Math.ceil(others.length / groupSize));
+  const groups = [
+    ...files.filter((path) => longest.includes(path)).map((path) => [path]),
+    ...Array.from({ length: count }, (_, group) => others.filter((_, i) => i % count === group)),
+  ];
+  return await Promise.all(groups.map(async (files, group) => {
+    const imports = files.map((path) => `import "${pathToFileURL(resolve(path))}";\n`);
     const path = `${folder}/group_${group + 1}_test.ts`;
     await Deno.writeTextFile(path, imports.join(""));
     return path;
-  });
-  return await Promise.all(groups);
+  }));
 }

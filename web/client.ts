@@ -1,6 +1,6 @@
 /** Calls of the page to its worker. */
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
-import type { Calls, Fault, Reply } from "./messages.ts";
+import type { Calls, Fault, Look, Reply } from "./messages.ts";
 
 /** An error of the worker, with its code. */
 export class CallError extends Error {
@@ -16,15 +16,17 @@ export interface Client {
     name: Name,
     ...given: Parameters<Calls[Name]>
   ): Promise<ReturnType<Calls[Name]>>;
+  /** Ends the worker. */
+  stop(): void;
 }
 
 /** Starts the worker. @param onEpoch Called after each epoch of a training. */
-export function startWorker(onEpoch: (metrics: EpochMetrics, epochs: number) => void): Client {
+export function startWorker(onEpoch: (metrics: EpochMetrics, look?: Look) => void): Client {
   const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
   worker.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
-    if ("epoch" in data) return onEpoch(data.epoch, data.epochs);
+    if ("epoch" in data) return onEpoch(data.epoch, data.look);
     const call = waiting.get(data.id)!;
     waiting.delete(data.id);
     if ("fault" in data) call.reject(new CallError(data.fault));
@@ -42,5 +44,6 @@ export function startWorker(onEpoch: (metrics: EpochMetrics, epochs: number) => 
       worker.postMessage({ id: last, name, given });
       return call.promise as Promise<never>;
     },
+    stop: () => worker.terminate(),
   };
 }

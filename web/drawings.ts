@@ -2,10 +2,11 @@
 /** Charts of the playground. */
 import type { Chart, Mark } from "../src/charts/chart.ts";
 import { escapeText, formatDate, formatNumber } from "../src/charts/format.ts";
+import { forecastPanel } from "../src/charts/forecast.ts";
 import { drawImage } from "../src/charts/image.ts";
 import { renderChart } from "../src/charts/render.ts";
 import type { Axis } from "../src/charts/scale.ts";
-import type { View } from "./messages.ts";
+import type { Forecast, View } from "./messages.ts";
 
 /** Maximum number of entries of a state that are drawn as lines. */
 const mostLines = 8;
@@ -25,51 +26,89 @@ export async function drawCharts(element: Element, charts: readonly Chart[]): Pr
   }
 }
 
-/** Charts of the path, the state and the predictions along a series. */
+/** Number of points of the control path up to a moment. */
+export function curvePoints({ times, curveTimes }: View, moment: number): number {
+  const perGap = (curveTimes.length - 1) / Math.max(1, times.length - 1);
+  return curveTimes.length === 0 ? 0 : Math.round(perGap * moment) + 1;
+}
+
+/** Charts of the path, the state and the predictions along a series, up to a moment. */
 export function viewCharts(
   view: View,
+  moment: number,
   { channels, classes }: { channels: readonly string[]; classes: readonly string[] },
 ): Chart[] {
-  const { times, observed, at, path, states, kind, probabilities } = view;
-  const x: Axis = { title: "time", scale: view.timeKind === "number" ? "linear" : view.timeKind };
-  const steps = at.length === times.length;
+  const { observed, curve, states, kind, probabilities } = view;
+  const [times, curveTimes] = [
+    view.times.slice(0, moment + 1),
+    view.curveTimes.slice(0, curvePoints(view, moment)),
+  ];
+  const x: Axis = {
+    title: "time",
+    scale: view.timeKind === "number" ? "linear" : view.timeKind,
+    includes: [view.times[0], view.times.at(-1)!],
+  };
+  const known = (rows: readonly ArrayLike<number>[]) => {
+    const all = rows.flatMap((row) => Array.from(row)).filter(Number.isFinite);
+    return all.length > 0 ? [Math.min(...all), Math.max(...all)] : [];
+  };
   const shown = mostChanged(states).slice(0, mostLines);
-  return [
-    {
-      title: steps
-        ? "Observations, and the rows that the model reads"
-        : "Observations, and the control path through them",
+  const charts: Chart[] = [];
+  if (curve.length > 0) {
+    const isPath = view.curveTimes.length > view.times.length;
+    charts.push({
+      title: isPath
+        ? "Observations, and the path through them"
+        : "Observations, and the rows that the model reads",
       panels: [{
         x,
-        y: { title: channels.length === 1 ? channels[0] : "value" },
+        y: { title: channels.length === 1 ? channels[0] : "value", includes: known([...observed, ...curve]) },
         marks: channels.flatMap((name, c): Mark[] => [
-          { kind: "points", name, isHollow: true, x: times, y: observed[c] },
-          { kind: "line", name, x: at, y: path[c] },
+          { kind: "points", name, isHollow: true, x: times, y: observed[c].slice(0, times.length) },
+          { kind: "line", name, x: curveTimes, y: curve[c].slice(0, curveTimes.length) },
         ]),
       }],
-    },
-    {
+    });
+    charts.push({
       title: shown.length < states[0].length
         ? `State: ${kind}, ${shown.length} of ${states[0].length}`
         : `State: ${kind}`,
       panels: [{
         x,
-        y: { title: kind },
+        y: { title: kind, includes: known(shown.map((entry) => states.map((state) => state[entry]))) },
         marks: shown.map((entry) => ({
-          ...{ kind: "line", name: `${entry + 1}`, x: at },
-          y: states.map((state) => state[entry]),
+          ...{ kind: "line", name: `${entry + 1}`, x: times },
+          y: states.slice(0, times.length).map((state) => state[entry]),
         })),
       }],
-    },
-    {
-      title: view.label === undefined ? "Prediction" : `Prediction; the series is: ${view.label}`,
-      panels: [{
-        x,
-        y: { title: "probability", isPercent: true, includes: [0, 1] },
-        marks: classes.map((name, label) => ({ kind: "line", name, x: at, y: probabilities[label] })),
-      }],
-    },
-  ];
+    });
+  }
+  if (classes.length === 0) return charts;
+  charts.push({
+    title: "Prediction",
+    panels: [{
+      x,
+      y: { title: "probability", isPercent: true, includes: [0, 1] },
+      marks: classes.map((name, label) => ({
+        ...{ kind: "line", name, x: times },
+        y: probabilities[label].slice(0, times.length),
+      })),
+    }],
+  });
+  return charts;
+}
+
+/** Chart of the past of a curve and its forecast. */
+export function forecastChart(
+  observed: { x: readonly number[]; y: readonly number[] },
+  { times, mean, low, high }: Forecast,
+): Chart {
+  const interval = { name: "80 % interval", low, high };
+  const predicted = { x: times, y: mean };
+  return {
+    title: "The past, and its forecast",
+    panels: [forecastPanel({ title: "time" }, { name: "value", observed, predicted, interval })],
+  };
 }
 
 /** Entries of a state, those that change most along time first. */
@@ -78,7 +117,7 @@ function mostChanged(states: readonly Float32Array[]): number[] {
     const values = states.map((state) => state[entry]);
     return Math.max(...values) - Math.min(...values);
   };
-  const ranges = Array.from(states[0], (_, entry) => range(entry));
+  const ranges = Array.from(states[0] ?? [], (_, entry) => range(entry));
   return [...ranges.keys()].sort((a, b) => ranges[b] - ranges[a]);
 }
 
@@ -127,7 +166,8 @@ function shades(values: Float32Array, largest: number, scheme: keyof typeof colo
 }
 
 /** The time of a moment as text. */
-export function timeText({ at, timeKind }: View, moment: number): string {
-  if (timeKind === "date") return formatDate(at[moment]);
-  return timeKind === "month" ? formatDate(Date.UTC(1970, at[moment]) / 1000) : at[moment].toFixed(2);
+export function timeText({ times, timeKind }: View, moment: number): string {
+  const at = times[moment];
+  if (timeKind === "date") return formatDate(at);
+  return timeKind === "month" ? formatDate(Date.UTC(1970, at) / 1000) : at.toFixed(2);
 }

@@ -14,7 +14,7 @@ export const select = Object.fromEntries(lists.map((id) => [id, byId(id)])) as R
   typeof lists[number],
   HTMLSelectElement
 >;
-const buttons = ["train", "pause", "step", "stop", "save", "held-out", "clear"] as const;
+const buttons = ["train", "pause", "step", "stop", "save", "test-series", "clear", "share"] as const;
 /** Buttons by id. */
 export const button = Object.fromEntries(buttons.map((id) => [id, byId(id)])) as Record<
   typeof buttons[number],
@@ -26,6 +26,17 @@ export function setOptions(list: HTMLSelectElement, options: readonly (readonly 
   list.innerHTML = options.map(([value, text]) =>
     `<option value="${escapeText(value)}">${escapeText(text)}</option>`
   ).join("");
+}
+
+/** Selects a value that a list may lack. @param text Text of such a value, which leaves the list with the next call. */
+export function selectValue(list: HTMLSelectElement, value: string, text = value): void {
+  list.querySelector("option.extra")?.remove();
+  if (![...list.options].some((option) => option.value === value)) {
+    const option = new Option(text, value);
+    option.className = "extra";
+    list.add(option);
+  }
+  list.value = value;
 }
 
 /** Shows the state of the session. */
@@ -50,6 +61,27 @@ export async function act(action: () => Promise<void>): Promise<void> {
   box.hidden = true;
   box.textContent = "";
   await action().catch(showFault);
+}
+
+/**
+ * Makes a function that runs an action, one run at a time: a call during a run starts another run after it, whose error counts
+ * alone.
+ */
+export function oneAtATime(action: () => Promise<void>): () => Promise<void> {
+  let isDue = false;
+  let running: Promise<void> | undefined;
+  const run = async () => {
+    while (isDue) {
+      isDue = false;
+      await action().catch((error) => {
+        if (!isDue) throw error;
+      });
+    }
+  };
+  return () => {
+    isDue = true;
+    return running ??= run().finally(() => running = undefined);
+  };
 }
 
 /** Calls a function with the chosen files of an input. The same files can be chosen again. */

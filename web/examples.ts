@@ -7,13 +7,14 @@ import { type Key, key, splitKey } from "../src/tensor/random.ts";
 interface Example {
   readonly channels: readonly string[];
   readonly classes: readonly string[];
-  /** Number of observations of a series. */
-  readonly length: number;
+  /** Smallest and largest number of observations of a series. A series of `typical` observations takes a time of 1. */
+  readonly lengths: readonly [least: number, most: number];
+  readonly typical: number;
   /** Standard deviation of the noise on each value. */
   readonly noise: number;
   /** Fraction of the values that are missing. */
   readonly missing: number;
-  /** Makes the curve of a series: the values at a time from 0 to 1. @param uniform Uniform numbers in [0, 1). */
+  /** Makes the curve of a series: the values at a fraction of its duration. @param uniform Uniform numbers in [0, 1). */
   curve(label: number, uniform: () => number): (time: number) => readonly number[];
 }
 
@@ -37,19 +38,20 @@ export const examples = {
   spirals: {
     channels: ["x", "y"],
     classes: ["counter-clockwise", "clockwise"],
-    ...{ length: 20, noise: 0.03, missing: 0.2 },
+    ...{ lengths: [12, 36], typical: 20, noise: 0.03, missing: 0.2 },
     curve(label, uniform) {
-      const start = turn * uniform();
+      const [start, turns] = [turn * uniform(), 0.8 + 1.2 * uniform()];
+      const [size, inward] = [0.6 + 0.4 * uniform(), 0.5 + 2.5 * uniform()];
       return (time) => {
-        const angle = start + (label === 0 ? 1 : -1) * turn * 1.25 * time;
-        return [Math.cos(angle), Math.sin(angle)].map((value) => value / (1 + 3 * time));
+        const angle = start + (label === 0 ? 1 : -1) * turn * turns * time;
+        return [Math.cos(angle), Math.sin(angle)].map((value) => size * value / (1 + inward * time));
       };
     },
   },
   gestures: {
     channels: ["x", "y"],
     classes: ["tick", "Z", "circle"],
-    ...{ length: 20, noise: 0.05, missing: 0.2 },
+    ...{ lengths: [20, 20], typical: 20, noise: 0.05, missing: 0.2 },
     curve(label, uniform) {
       const [size, x, y, tilt] = [0.7 + 0.4 * uniform(), uniform(), uniform(), 0.4 * uniform() - 0.2];
       const start = turn * uniform();
@@ -66,7 +68,7 @@ export const examples = {
   waves: {
     channels: ["value"],
     classes: ["slow", "fast"],
-    ...{ length: 24, noise: 0.05, missing: 0.1 },
+    ...{ lengths: [24, 24], typical: 24, noise: 0.05, missing: 0.1 },
     curve(label, uniform) {
       const [phase, turns] = [turn * uniform(), (label === 0 ? 1 : 2.2) + 0.4 * uniform()];
       return (time) => [Math.sin(phase + turn * turns * time)];
@@ -88,18 +90,19 @@ export function exampleSet(name: ExampleName, count: number, seed: number): Seri
 }
 
 function exampleSeries(example: Example, name: string, label: number, key: Key): Series {
-  const { channels, length, noise, missing } = example;
+  const { channels, lengths: [least, most], typical, noise, missing } = example;
   let drawn = 0;
   const uniform = () => unitPair(key, drawn++)[0];
+  const length = least === most ? least : least + Math.floor((most - least + 1) * uniform());
   const curve = example.curve(label, uniform);
   // Irregular times: each observation is up to 40 % of a step away from its place.
   const times = Float64Array.from(
     { length },
-    (_, t) => (t + 0.4 * (2 * uniform() - 1) * Number(t > 0)) / (length - 1),
+    (_, t) => (t + 0.4 * (2 * uniform() - 1) * Number(t > 0)) / (typical - 1),
   );
   const values = new Float64Array(length * channels.length);
   times.forEach((time, t) => {
-    const row = curve(time);
+    const row = curve(time * (typical - 1) / (length - 1));
     row.forEach((value, c) => {
       const isMissing = uniform() < missing && t > 0;
       values[t * row.length + c] = isMissing ? NaN : value + noise * normalPair(key, 10_000 + drawn)[0];

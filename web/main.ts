@@ -3,60 +3,105 @@
 import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/report/training_charts.ts";
-import { startWorker } from "./client.ts";
+import { CallError, startWorker } from "./client.ts";
 import { drawCharts } from "./drawings.ts";
-import { act, button, byId, onFiles, select, setOptions, showFault, showStatus } from "./elements.ts";
-import type { ExampleName } from "./examples.ts";
+import {
+  act,
+  button,
+  byId,
+  oneAtATime,
+  onFiles,
+  select,
+  selectValue,
+  setOptions,
+  showStatus,
+} from "./elements.ts";
 import { download, isRun, onDrop } from "./files.ts";
-import type { Answer, Choice, DataInfo } from "./messages.ts";
-import { drawingPad } from "./pad.ts";
-import { hideView, showView } from "./view_panel.ts";
+import { futureModel, futureName } from "./future.ts";
+import { linkState, pointsOf, pointsText, setLinkState } from "./link.ts";
+import type { Choice, DataInfo, DataName } from "./messages.ts";
+import { hidePickers, markPicker, onPicked, pickedTable, showPickers } from "./pickers.ts";
+import { showPredictions } from "./predictions.ts";
+import { makeStage } from "./stage.ts";
+import { trainedFile } from "./trained.ts";
 
 const epochs = byId<HTMLInputElement>("epochs");
+const full = byId<HTMLInputElement>("full");
 
-/** Name in the list of series of the drawn series. */
-const drawn = "drawn series";
+/** Value in the list of series of the drawn series, and value in the list of data that are not examples. */
+const [drawn, own] = ["drawn series", "own"];
 /** Maximum number of series in the list. */
 const mostSeries = 60;
-/** Maximum share of the training time that is spent looking inside the model. */
-const lookShare = 0.15;
 
 let info: DataInfo;
 let metrics: EpochMetrics[] = [];
 let [isTraining, isPaused, isTrained] = [false, false, false];
-/** Whether the worker looks inside the model, whether it must look again, and the earliest time to do so in training. */
-let [isLooking, isLookDue, lookFrom] = [false, false, 0];
+/** Whether a table is chosen that cannot be read yet. */
+let isUnread = false;
+/** Number of trainings so far, to see whether another one has begun. */
+let trainings = 0;
+/** Number of epochs of the last training, for the link; undefined for weights that come with the page. */
+let trainedEpochs: number | undefined;
 
-const { call } = startWorker((epoch, count) => {
+const { call } = startWorker((epoch, look) => {
   metrics.push(epoch);
-  if (!isTrained) {
-    isTrained = true;
-    showAnswer();
-  }
+  isTrained = true;
+  const count = epochs.valueAsNumber;
   byId<HTMLProgressElement>("progress").value = epoch.epoch / count;
-  const { accuracy } = epoch.validation;
   showStatus(
     `${isPaused ? "Paused: epoch" : "Epoch"} ${epoch.epoch} of ${count}: ${
-      formatPercent(accuracy)
-    } of the held-out series are correct.`,
+      formatPercent(epoch.validation.accuracy, 1)
+    } of the validation series are correct.`,
   );
+  if (look) stage.show(look);
   if (isPaused || performance.now() >= curvesFrom) drawCurves();
   showButtons();
-  if (isPaused || !isLooking && performance.now() >= lookFrom) void look().catch(showFault);
 });
+const stage = makeStage(call, showState);
 
 function showButtons(): void {
-  button.train.disabled = isTraining;
+  // The forecast is trained when the site is built.
+  const canTrain = !isUnread && !info.futureSteps && info.series.length > 0;
+  button.train.disabled = isTraining || !canTrain;
   button.pause.disabled = button.stop.disabled = !isTraining;
   button.pause.textContent = isPaused ? "Continue" : "Pause";
-  button.step.disabled = isTraining && !isPaused;
-  button.save.disabled = !isTrained;
-  button["held-out"].disabled = !isTrained || info.series.length === 0;
+  button.step.disabled = isTraining && !isPaused || !canTrain;
+  button.save.disabled = !isTrained || info.futureSteps !== undefined;
+  button["test-series"].disabled = !isTrained || !canTrain;
+  select.model.disabled = info.futureSteps !== undefined;
   const alongPath = select.model.value !== "warp";
   select.path.disabled = select.method.disabled = !alongPath;
   byId("about").textContent = alongPath
     ? "A causal path depends on past observations only, so the model predicts while a series arrives."
     : "WARP reads the observations one after the other: it has no control path and no solver.";
+}
+
+/** Shows which series is on the pad, in the list and in the address. */
+function showState(): void {
+  const { shown, moment, isPlaying, pad } = stage;
+  select.series.value = typeof shown === "string" ? shown : drawn;
+  const changed = (id: "model" | "path" | "method" | "device") => {
+    const { value, options, selectedOptions: [{ className }] } = select[id];
+    if (className === "extra") return undefined;
+    const initial = [...options].find(({ defaultSelected }) => defaultSelected) ?? options[0];
+    return value === initial.value ? undefined : value;
+  };
+  const example = select.example.value;
+  setLinkState({
+    example: example === "spirals" ? undefined : example,
+    ...{
+      model: changed("model"),
+      path: changed("path"),
+      method: changed("method"),
+      device: changed("device"),
+    },
+    epochs: epochs.value === epochs.defaultValue ? undefined : epochs.value,
+    full: full.checked ? "1" : undefined,
+    after: trainedEpochs === undefined ? undefined : `${trainedEpochs}`,
+    series: typeof shown === "string" && !isPlaying ? shown : undefined,
+    moment: isPlaying || shown.length === 0 ? undefined : `${Math.min(moment, 999)}`,
+    draw: pointsText(pad.points),
+  });
 }
 
 /** Minimum time between two drawings of the curves, in milliseconds. */
@@ -69,42 +114,47 @@ function drawCurves(): void {
   void drawCharts(byId("curves"), trainingCharts(metrics, { metric: { name: "loss" } }));
 }
 
-/** Shows new data, or those of a run that was opened. */
-function useData(found: DataInfo): void {
+/** Shows new data, or those of a run that was opened. @param text Name of data that are not an example. */
+function useData(found: DataInfo, text?: string): void {
   info = found;
-  metrics = [];
+  isUnread = false;
+  [metrics, trainedEpochs, isTrained] = [[], undefined, info.trained !== undefined];
   byId<HTMLProgressElement>("progress").value = 0;
-  const { series, channels, classes } = info;
-  const counts = `${series.length} series of ${classes.length} ${
-    classes.length === 1 ? "class" : "classes"
-  } (${classes.join(", ")})`;
-  byId("data").textContent = series.length > 0
-    ? [counts, ...info.notices].join("; ")
-    : `classes: ${classes.join(", ")}`;
-  const options = series.slice(0, mostSeries).map(({ name, label }) => [name, `${name}: ${label}`]);
-  setOptions(select.series, [...options, [drawn, drawn]]);
-  if (series.length === 0) select.series.value = drawn;
+  const { series, channels, classes, trained } = info;
+  selectValue(select.example, text === undefined ? info.name : own, text);
+  selectValue(select.model, trained?.model ?? select.model.value);
+  byId("data").textContent = [
+    ...series.length > 0 ? [`${series.length} series`] : [],
+    ...classes.length > 0 ? [`${classes.length} classes: ${classes.join(", ")}`] : [],
+    ...info.notices,
+  ].join("; ");
+  setOptions(select.series, [
+    ...series.slice(0, mostSeries).map(({ name, label }) => [name, `${name}: ${label}`]),
+    [drawn, drawn],
+  ]);
   setOptions(select.channel, channels.map(({ name }, c) => [`${c}`, name]));
   byId("channel-label").hidden = channels.length <= 2;
-  byId("training").hidden = true;
-  hideView();
-  usePad();
-  showAnswer();
+  byId("training").hidden = byId("predictions").hidden = true;
+  useStage();
   showButtons();
 }
 
-function usePad(): void {
-  const { channels, gap } = info;
-  const isPlane = channels.length === 2;
+function useStage(): void {
+  const { channels } = info;
+  stage.use(info, Number(select.channel.value || 0));
   byId("how").textContent = `${
-    isPlane
-      ? `Draw with the pointer; right is ${channels[0].name}, up is ${channels[1].name}.`
-      : "Draw a curve from left to right with the pointer; right is the time."
+    channels.length === 2
+      ? `Draw with the pointer; right is ${channels[0].name}, up is ${
+        channels[1].name
+      }. The colours are the model's decisions about the next observation.`
+      : `Draw a curve of ${
+        channels[Number(select.channel.value || 0)].name
+      } from left to right with the pointer; right is the time.`
   } By keyboard: arrow keys move the pen (with Shift, by small steps), the space bar adds an observation, Escape starts a new series.`;
-  pad.use({ channels, gap, length: 24, channel: isPlane ? undefined : Number(select.channel.value || 0) });
 }
 
-async function train(isStep: boolean): Promise<void> {
+/** Trains from nothing. @param stopAfter Number of epochs of a training that was stopped, to repeat it. */
+async function train(isStep = false, stopAfter?: number): Promise<void> {
   if (!epochs.reportValidity()) return;
   const choice: Choice = {
     model: select.model.value,
@@ -112,122 +162,155 @@ async function train(isStep: boolean): Promise<void> {
     method: select.method.value,
     device: select.device.value as Choice["device"],
     epochs: epochs.valueAsNumber,
+    stopAfter,
   };
-  [metrics, isTraining, isPaused, lookFrom] = [[], true, isStep, 0];
+  const current = ++trainings;
+  const { isPlaying } = stage;
+  [metrics, isTraining, isPaused, trainedEpochs] = [[], true, isStep, undefined];
+  stage.isPlaying = false;
+  if (typeof stage.shown === "string") {
+    stage.moment = Math.ceil(0.4 * Number(byId<HTMLInputElement>("moment").max));
+  }
   showButtons();
   showStatus("Preparing ...");
+  showState();
+  let status = "Not trained.";
   try {
     await call("pause", isStep);
     const { accuracy, device } = await call("train", choice);
-    showStatus(
-      accuracy === undefined
-        ? `Stopped after ${counted(metrics.length, "epoch")}.`
-        : `Done: ${formatPercent(accuracy)} of the test series are correct. ${device}.`,
-    );
-  } catch (error) {
-    showStatus("Not trained.");
-    throw error;
+    status = accuracy === undefined
+      ? `Stopped after ${counted(metrics.length, "epoch")}.`
+      : `Done: ${formatPercent(accuracy, 1)} of the test series are correct. ${device}.`;
   } finally {
-    [isTraining, isPaused] = [false, false];
-    if (metrics.length > 0) drawCurves();
-    showButtons();
-  }
-  await look();
-}
-
-/** Looks inside the model along the chosen series. A call during a look starts another look after it. */
-async function look(): Promise<void> {
-  isLookDue = true;
-  if (isLooking || !isTrained) return;
-  isLooking = true;
-  try {
-    while (isLookDue) {
-      isLookDue = false;
-      const start = performance.now();
-      const [{ value }, data] = [select.series, info];
-      const found = await call("look", value === drawn ? undefined : value);
-      // The data may be others now.
-      if (info === data && isTrained) showView(found, info, whyNoView());
-      const now = performance.now();
-      lookFrom = now + (now - start) / lookShare;
+    if (current === trainings) {
+      [isTraining, isPaused, trainedEpochs] = [false, false, metrics.length || undefined];
+      showStatus(status);
+      if (metrics.length > 0) drawCurves();
+      showButtons();
     }
-  } finally {
-    isLooking = false;
   }
+  if (current !== trainings) return;
+  await stage.look();
+  stage.isPlaying = isPlaying;
+  showState();
 }
 
-function whyNoView(): string {
-  return select.series.value === drawn
-    ? "Draw a series of two observations or more."
-    : "The inside of this model is not drawn.";
-}
+/** Whether a training with the chosen settings has its weights with the page. */
+const hasWeights = () => select.path.value === "hermite" && select.method.value === "midpoint";
 
-/** Shows the prediction after a number of observations. */
-function showAnswer(answer?: Answer, count = 0): void {
-  byId("answer").textContent = answer
-    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${
-      counted(count, "observation")
-    }`
-    : isTrained
-    ? ""
-    : "Train a model first.";
-  byId("classes").innerHTML = Object.entries(answer?.probabilities ?? {}).map(([name, share]) => {
-    const text = escapeText(name);
-    return `<span>${text}</span><progress value="${share}" max="1" aria-label="${text}"></progress>`;
-  }).join("");
-}
-
-/** Observations take effect in order; those of an earlier series show no answer. */
-let [drawing, count, pushing] = [0, 0, Promise.resolve()];
-
-const pad = drawingPad(byId<SVGSVGElement>("pad"), {
-  onStart() {
-    [drawing, count] = [drawing + 1, 0];
-    showAnswer();
-    pushing = pushing.then(() => call("begin"));
-  },
-  onObservation(time, values) {
-    if (!isTrained) return;
-    const [current, place] = [drawing, ++count];
-    pushing = pushing.then(() =>
-      act(async () => {
-        const answer = await call("push", time, values);
-        if (answer && current === drawing) showAnswer(answer, place);
-      })
+/** Opens example data, with a model that is trained, or trains one. @param after Number of epochs to train. */
+async function openExample(after?: number): Promise<void> {
+  const name = select.example.value as DataName;
+  if (name === futureName) selectValue(select.model, futureModel.model);
+  else if (select.model.selectedOptions[0].className === "extra") select.model.selectedIndex = 0;
+  trainings++;
+  [isTraining, isPaused] = [false, false];
+  const trained = after === undefined && hasWeights()
+    ? await trainedFile(name, select.model.value)
+    : undefined;
+  hidePickers();
+  useData(await call("load", name, { trained }));
+  if (info.trained) {
+    const { selectedOptions: [{ text }] } = select.model;
+    const accuracy = formatPercent(info.trained.accuracy ?? NaN, 1);
+    showStatus(
+      info.futureSteps
+        ? `${text}, trained: draw the past of a curve from left to right, and its future follows.`
+        : `${text}, trained: ${accuracy} of the test series are correct. Draw a series, or press Train.`,
     );
-  },
-  onEnd() {
-    if (!isTrained) return;
-    pushing = pushing.then(() => {
-      select.series.value = drawn;
-      return look().catch(showFault);
-    });
-  },
-});
-
-async function loadData(source: ExampleName | File): Promise<void> {
-  const found = await call("load", source);
-  isTrained = false;
-  useData(found);
-  if (source instanceof File) showStatus(`${source.name} is read. Press Train.`);
-  else showStatus("Press Train.");
+    stage.isPlaying = !stillness.matches;
+    await stage.choose(stage.shown, stillness.matches ? undefined : 0);
+  } else await train(false, after !== undefined && after < epochs.valueAsNumber ? after : undefined);
 }
+
+/** Shows the columns of a visitor's table, and reads it. */
+async function openTable(file: File): Promise<void> {
+  showPickers(file, await call("columns", file));
+  await readPicked();
+}
+
+/** Reads the chosen table with the chosen columns. Tables that training would reject are rejected here. */
+const readPicked = oneAtATime(async () => {
+  const { file, options } = pickedTable();
+  markPicker();
+  isUnread = true;
+  showButtons();
+  showStatus(`${file.name} is not read: choose its columns below.`);
+  const found = await call("load", file, { table: options }).catch((error) => {
+    markPicker(error instanceof CallError ? error.fault.option : undefined);
+    throw error;
+  });
+  trainings++;
+  [isTraining, isPaused] = [false, false];
+  useData(found, `own table: ${file.name}`);
+  showStatus(`${file.name} is read: ${found.series.length} series. Press Train.`);
+});
 
 async function openRun(files: readonly File[]): Promise<void> {
   const found = await call("open", files, select.device.value as Choice["device"]);
-  isTrained = true;
-  useData(found);
+  trainings++;
+  [isTraining, isPaused] = [false, false];
+  hidePickers();
+  useData(found, "the data of a run");
+  stage.pad.clear();
   showStatus("The run is open: draw a series, or predict a table.");
 }
 
-const loadExample = () => act(() => loadData(select.example.value as ExampleName));
-select.example.addEventListener("change", loadExample);
-select.model.addEventListener("change", showButtons);
-select.series.addEventListener("change", () => act(look));
-select.channel.addEventListener("change", usePad);
+/** Whether the visitor prefers pages that do not move. */
+const stillness = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Shows the state in the address. */
+async function restore(): Promise<void> {
+  const state = linkState();
+  for (const id of ["example", "model", "path", "method", "device"] as const) {
+    const value = state[id];
+    if (value !== undefined && [...select[id].options].some((option) => option.value === value)) {
+      select[id].value = value;
+    }
+  }
+  if (state.epochs) epochs.value = state.epochs;
+  full.checked = state.full === "1";
+  if (state.example === own) showStatus("The sender of this link used data that are not in the link.");
+  const after = Number(state.after);
+  await call("watch", !full.checked && !(after > 0));
+  await openExample(after > 0 ? after : undefined);
+  await call("watch", !full.checked);
+  const points = pointsOf(state.draw);
+  if (points.length > 0) {
+    stage.pad.draw(points);
+    await stage.choose(stage.shown, Number(state.moment ?? Infinity));
+  } else if (state.series !== undefined) {
+    stage.isPlaying = false;
+    await stage.choose(state.series, Number(state.moment ?? Infinity));
+  }
+}
+
+const isExample = () => select.example.value !== own;
+select.example.addEventListener("change", () =>
+  act(async () => {
+    if (isExample()) await openExample();
+  }));
+select.model.addEventListener("change", () =>
+  act(async () => {
+    showButtons();
+    if (isExample()) await openExample();
+  }));
+for (const id of ["path", "method", "device"] as const) select[id].addEventListener("change", showState);
+epochs.addEventListener("change", showState);
+full.addEventListener("change", () => {
+  void call("watch", !full.checked);
+  showState();
+});
+select.series.addEventListener("change", () =>
+  act(async () => {
+    stage.isPlaying = false;
+    if (select.series.value === drawn) stage.pad.clear();
+    else await stage.choose(select.series.value);
+  }));
+select.channel.addEventListener("change", useStage);
 byId("settings").addEventListener("submit", (event) => {
   event.preventDefault();
-  void act(() => train(false));
+  void act(() => train());
 });
 button.pause.addEventListener("click", () => {
   isPaused = !isPaused;
@@ -236,28 +319,33 @@ button.pause.addEventListener("click", () => {
 });
 button.step.addEventListener("click", () => act(() => isTraining ? call("step") : train(true)));
 button.stop.addEventListener("click", () => act(() => call("stop")));
-button.clear.addEventListener("click", () => pad.clear());
+button.clear.addEventListener("click", () => stage.pad.clear());
+button.share.addEventListener("click", () =>
+  act(async () => {
+    stage.isPlaying = false;
+    showState();
+    await navigator.clipboard.writeText(location.href);
+    showStatus("The link is copied.");
+  }));
 button.save.addEventListener(
   "click",
   () => act(async () => download("weft-run.zip", await call("save"), "application/zip")),
 );
-button["held-out"].addEventListener(
+button["test-series"].addEventListener(
   "click",
-  () => act(async () => download("held-out.csv", await call("heldOut"), "text/csv")),
+  () => act(async () => download("test-series.csv", await call("testSeries"), "text/csv")),
 );
-onFiles("table", ([file]) => loadData(file));
+onPicked(() => act(readPicked));
+onFiles("table", ([file]) => openTable(file));
 onFiles("folder", openRun);
 onFiles("archive", openRun);
-onFiles("new", async ([file]) => {
-  const lines = byId("lines");
-  lines.textContent = await call("predict", file);
-  lines.hidden = false;
-});
+onFiles("new", async ([file]) => showPredictions(file.name, await call("predict", file), info.classes));
 onDrop((files) => {
-  if (files.length > 0) void act(() => isRun(files) ? openRun(files) : loadData(files[0]));
+  if (files.length > 0) void act(() => isRun(files) ? openRun(files) : openTable(files[0]));
 });
+addEventListener("hashchange", () => location.reload());
 
-await loadExample();
+await act(restore);
 const reason = await call("whyNoGpu");
 if (reason) {
   const option = select.device.querySelector<HTMLOptionElement>("[value=webgpu]")!;

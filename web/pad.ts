@@ -1,27 +1,38 @@
 /// <reference lib="dom" />
-/** The drawing pad: a pen, moved by a pointer or by keys, adds observations of a series. */
-import type { Channel } from "./messages.ts";
+/** The drawing pad: shows the data, a series and the decisions of the model. A pen, moved by a pointer or by keys, draws a series. */
+import { curvePoints } from "./drawings.ts";
+import type { Channel, DataInfo, Forecast, Line, Plane, Row, View } from "./messages.ts";
 
-/** Channels and times of the drawn series. */
-export interface PadRules {
-  readonly channels: readonly Channel[];
+/** Channels and times of the pad. */
+export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines"> {
   /** Index of the channel that is drawn over time; undefined to draw two channels as coordinates. */
   readonly channel?: number;
-  /** Time between two observations. */
-  readonly gap: number;
   /** Number of observations that fit on the horizontal axis, if it is the time. */
   readonly length: number;
+  /** Number of observations that can be drawn over time, `length` by default. */
+  readonly drawn?: number;
 }
+
+/** Place on the pad in percent, from the upper left corner. */
+export type Point = readonly [x: number, y: number];
 
 /** The pad. */
 export interface Pad {
-  /** Starts a new series. */
-  clear(): void;
-  /** Changes what the pad draws, and starts a new series. */
+  /** Changes what the pad draws, and forgets the drawing. */
   use(rules: PadRules): void;
+  /** Shows a series of the data up to a moment, in place of a drawing. */
+  show(view: View, moment: number): void;
+  /** Shows the decisions in the plane; undefined shows none. */
+  showPlane(plane: Plane | undefined): void;
+  /** Forgets the drawing. */
+  clear(): void;
+  /** Draws these points, as the pen does. */
+  draw(points: readonly Point[]): void;
+  /** The drawn points. */
+  readonly points: readonly Point[];
+  /** Shows the forecast of a drawing over time; undefined shows none. */
+  showForecast(forecast: Forecast | undefined): void;
 }
-
-type Point = readonly [x: number, y: number];
 
 /** Distance between two observations of a pointer that moves in the plane, in percent of the pad. */
 const spacing = 7;
@@ -35,115 +46,194 @@ const moves: Readonly<Record<string, Point>> = {
   ArrowDown: [0, 1],
 };
 
+const tenth = (value: number) => Math.round(10 * value) / 10;
+const within = (value: number) => tenth(Math.min(100, Math.max(0, value)));
+const polyline = (points: readonly Point[]) => points.map((point) => point.map(tenth).join()).join("L");
+const isKnown = ([x, y]: Point) => Number.isFinite(x) && Number.isFinite(y);
+
 /**
  * Makes the pad in an SVG element.
  *
- * @param onStart Called before the first observation of a series.
- * @param onObservation Called with the time and the values of each observation.
- * @param onEnd Called when the pointer is lifted, and after each observation by a key.
+ * @param canvas Element below the SVG element, for the decisions in the plane.
+ * @param onDraw Called with all drawn observations after each change of the drawing.
  */
 export function drawingPad(
   svg: SVGSVGElement,
-  { onStart, onObservation, onEnd }: {
-    onStart: () => void;
-    onObservation: (time: number, values: number[]) => void;
-    onEnd: () => void;
-  },
+  canvas: HTMLCanvasElement,
+  onDraw: (rows: readonly Row[]) => void,
 ): Pad {
-  let rules: PadRules = { channels: [], gap: 1, length: 1 };
+  let rules: PadRules = { channels: [], lines: [], gap: 1, length: 1 };
   let [points, pen, isDown]: [Point[], Point, boolean] = [[], [50, 50], false];
+  /** Lines of the data, the shown series, and its forecast, as SVG. */
+  let [data, series, decoration] = ["", "", ""];
 
   const isPlane = () => rules.channel === undefined;
-  /** Place of the next observation on the axis of the time. */
-  const nextPlace = () => 100 * points.length / Math.max(1, rules.length - 1);
+  const most = () => rules.drawn ?? rules.length;
   const valueAt = ({ low, high }: Channel, place: number) => low + (high - low) * place / 100;
+  const percentOf = ({ low, high }: Channel, value: number) => 100 * (value - low) / (high - low || 1);
+  /** Horizontal place of an observation, if the axis is the time. */
+  const placeAt = (index: number) => 100 * index / Math.max(1, rules.length - 1);
+  const overTime = (share: number, value: number): Point => [
+    100 * share,
+    100 - percentOf(rules.channels[rules.channel ?? 0], value),
+  ];
+  const inPlane = ([x, y]: readonly number[]): Point => [
+    percentOf(rules.channels[0], x),
+    100 - percentOf(rules.channels[1], y),
+  ];
+  const lineOf = ({ times, rows }: Line) =>
+    rows.map((row, t) => isPlane() ? inPlane(row) : overTime(times[t], row[rules.channel!])).filter(isKnown);
+  const timeShare = (time: number) => time / rules.gap / Math.max(1, rules.length - 1);
 
-  const draw = () => {
-    const line = points.map((point) => point.join()).join("L");
+  const render = () => {
+    const dots = (points: readonly Point[]) =>
+      points.map(([x, y]) => `<circle class="seen" cx="${tenth(x)}" cy="${tenth(y)}" r="1.4"/>`).join("");
     const [x, y] = pen;
-    svg.innerHTML = `<path class="zero" d="M0,50h100M50,0v100"/>` +
-      (points.length > 1 ? `<path class="curve" d="M${line}"/>` : "") +
-      points.map(([x, y]) => `<circle class="seen" cx="${x}" cy="${y}" r="1.4"/>`).join("") +
+    svg.innerHTML = `<path class="zero" d="M0,50h100M50,0v100"/>${data}${decoration}` +
+      (series ||
+        (points.length > 1 ? `<path class="curve" d="M${polyline(points)}"/>` : "") + dots(points)) +
       `<path class="pen" d="M${x - 3},${y}h6M${x},${y - 3}v6"/>`;
   };
-  const clear = () => {
-    points = [];
-    if (!isPlane()) pen = [0, pen[1]];
-    draw();
-    onStart();
+  const report = () => {
+    const rows = points.map((point, i): Row => ({
+      time: i * rules.gap,
+      values: rules.channels.map((channel, c) =>
+        isPlane()
+          ? valueAt(channel, c === 0 ? point[0] : 100 - point[1])
+          : c === rules.channel
+          ? valueAt(channel, 100 - point[1])
+          : NaN
+      ),
+    }));
+    onDraw(rows);
   };
+  const forget = () => [points, series, decoration] = [[], "", ""];
   const add = (point: Point) => {
-    if (points.length === 0) onStart();
-    const values = rules.channels.map((channel, c) =>
-      isPlane()
-        ? valueAt(channel, c === 0 ? point[0] : 100 - point[1])
-        : c === rules.channel
-        ? valueAt(channel, 100 - point[1])
-        : NaN
-    );
-    onObservation(points.length * rules.gap, values);
+    series = "";
     points.push(point);
-    if (!isPlane()) pen = [Math.min(100, nextPlace()), pen[1]];
+    if (!isPlane()) pen = [Math.min(100, tenth(placeAt(points.length))), pen[1]];
   };
-  const placeOf = ({ clientX, clientY }: PointerEvent): Point => {
+  const placeOfPointer = ({ clientX, clientY }: PointerEvent): Point => {
     const { left, top, width, height } = svg.getBoundingClientRect();
-    const place = (value: number) => Math.min(100, Math.max(0, value));
-    return [place(100 * (clientX - left) / width), place(100 * (clientY - top) / height)];
+    return [within(100 * (clientX - left) / width), within(100 * (clientY - top) / height)];
   };
   /** Adds the observations between the last one and the pen. */
   const follow = () => {
+    const before = points.length;
     if (isPlane()) {
       const last = points.at(-1);
       if (!last || Math.hypot(pen[0] - last[0], pen[1] - last[1]) >= spacing) add(pen);
-      return;
+    } else {
+      const [x, y] = pen;
+      while (points.length < most() && placeAt(points.length) <= x) add([tenth(placeAt(points.length)), y]);
+      pen = [x, y];
     }
-    const [x, y] = pen;
-    while (points.length < rules.length && nextPlace() <= x) add([nextPlace(), y]);
-    pen = [x, y];
+    if (points.length > before) report();
+    render();
   };
 
   svg.addEventListener("pointerdown", (event) => {
     svg.setPointerCapture(event.pointerId);
-    clear();
-    [isDown, pen] = [true, placeOf(event)];
+    forget();
+    [isDown, pen] = [true, placeOfPointer(event)];
     follow();
-    draw();
   });
   svg.addEventListener("pointermove", (event) => {
     if (!isDown) return;
-    pen = placeOf(event);
+    pen = placeOfPointer(event);
     follow();
-    draw();
   });
-  const lift = () => {
-    if (isDown && points.length > 0) onEnd();
-    isDown = false;
-  };
-  svg.addEventListener("pointerup", lift);
-  svg.addEventListener("pointercancel", lift);
+  for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => isDown = false);
   svg.addEventListener("keydown", (event) => {
     const move = moves[event.key];
     if (move) {
       const step = event.shiftKey ? 1 : keyStep;
-      const place = (at: number) => Math.min(100, Math.max(0, pen[at] + step * move[at]));
-      pen = [isPlane() ? place(0) : pen[0], place(1)];
+      pen = [isPlane() ? within(pen[0] + step * move[0]) : pen[0], within(pen[1] + step * move[1])];
     } else if (event.key === " " || event.key === "Enter") {
-      if (isPlane() || points.length < rules.length) {
-        add(isPlane() ? pen : [nextPlace(), pen[1]]);
-        onEnd();
+      if (series) forget();
+      if (isPlane() || points.length < most()) {
+        add(isPlane() ? pen : [tenth(placeAt(points.length)), pen[1]]);
+        report();
       }
-    } else if (event.key === "Escape" || event.key === "Delete") clear();
-    else return;
+    } else if (event.key === "Escape" || event.key === "Delete") {
+      forget();
+      report();
+    } else return;
     event.preventDefault();
-    draw();
+    render();
   });
-  draw();
+
   return {
-    clear,
+    get points() {
+      return points;
+    },
     use(given) {
       rules = given;
-      pen = given.channel === undefined ? [50, 50] : [0, 50];
-      clear();
+      pen = isPlane() ? [50, 50] : [0, 50];
+      forget();
+      data = rules.lines.map((line) =>
+        `<path class="data c${Math.max(0, line.label)}" d="M${polyline(lineOf(line))}"/>`
+      ).join("");
+      render();
+    },
+    show(view, moment) {
+      const { times, observed, curveTimes, curve } = view;
+      points = [];
+      const at = (rows: readonly (readonly number[])[], times: readonly number[], i: number) =>
+        isPlane()
+          ? inPlane([rows[0][i], rows[1][i]])
+          : overTime(timeShare(times[i] - times[0]), rows[rules.channel!][i]);
+      const seen = times.slice(0, moment + 1).map((_, i) => at(observed, times, i)).filter(isKnown);
+      const path = curveTimes.slice(0, curvePoints(view, moment)).map((_, i) => at(curve, curveTimes, i))
+        .filter(isKnown);
+      const line = path.length > 1 ? path : seen;
+      series = (line.length > 1 ? `<path class="curve" d="M${polyline(line)}"/>` : "") +
+        seen.map(([x, y]) => `<circle class="seen" cx="${tenth(x)}" cy="${tenth(y)}" r="1.4"/>`).join("");
+      const [x, y] = line.at(-1) ?? [50, 50];
+      pen = [within(x), within(y)];
+      render();
+    },
+    showPlane(plane) {
+      canvas.hidden = !plane;
+      if (!plane) return;
+      const { side, probabilities } = plane;
+      const style = getComputedStyle(canvas);
+      const colours = probabilities[0].map((_, i) => hexBytes(style.getPropertyValue(`--c${i % 8}`).trim()));
+      canvas.width = canvas.height = side;
+      const pixels = probabilities.flatMap((row) => {
+        const mixed = [0, 1, 2].map((part) => row.reduce((sum, p, i) => sum + p * colours[i][part], 0));
+        return [...mixed, 255];
+      });
+      canvas.getContext("2d")!.putImageData(new ImageData(Uint8ClampedArray.from(pixels), side), 0, 0);
+    },
+    clear() {
+      forget();
+      report();
+      render();
+    },
+    draw(given) {
+      forget();
+      for (const point of given) add(point);
+      pen = points.at(-1) ?? pen;
+      report();
+      render();
+    },
+    showForecast(forecast) {
+      if (!forecast && !decoration) return;
+      const { times, mean, low, high } = forecast ?? { times: [], mean: [], low: [], high: [] };
+      const line = (values: readonly number[]) =>
+        values.map((value, i) => overTime(timeShare(times[i]), value));
+      decoration = forecast
+        ? `<path class="band" d="M${polyline([...line(low), ...line(high).reverse()])}Z"/>` +
+          `<path class="future" d="M${polyline(line(mean))}"/>`
+        : "";
+      render();
     },
   };
+}
+
+/** Red, green and blue of a colour such as `#2f6fde` or `#fff`. */
+function hexBytes(text: string): number[] {
+  const digits = text.length === 4 ? text.replace(/[^#]/g, "$&$&") : text;
+  return [1, 3, 5].map((at) => Number.parseInt(digits.slice(at, at + 2), 16));
 }

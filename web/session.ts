@@ -7,11 +7,12 @@ import { memoryFolder } from "../src/files/memory.ts";
 import type { ParameterTree } from "../src/nn/layer.ts";
 import { csvOf } from "../src/series/read/csv.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
-import type { ObservationStream } from "../src/series/run/observation_stream.ts";
-import { ownSeries, ownSeriesWith } from "../src/series/run/own_series.ts";
+import { ownSeries, ownSeriesWith, requireClasses } from "../src/series/run/own_series.ts";
 import { typicalDuration } from "../src/series/models/pace.ts";
-import { typicalGap } from "../src/series/read/spans.ts";
-import type { ClassPrediction } from "../src/series/record/predictions.ts";
+import { typicalGap, typicalSpan } from "../src/series/read/spans.ts";
+import { selectEvenly } from "../src/series/math/select_evenly.ts";
+import type { ClassPrediction, ForecastPrediction } from "../src/series/record/predictions.ts";
+import { openTrained } from "../src/series/run/open_trained.ts";
 import { type Predictor, predictorOf } from "../src/series/run/predictor.ts";
 import { readSeries } from "../src/series/read/read_series.ts";
 import type { SeriesSettings } from "../src/series/record/settings.ts";
@@ -22,9 +23,10 @@ import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { execute, readCalibration, startRun } from "../src/train/run/run.ts";
 import { runFolder } from "../src/train/run/run_folder.ts";
 import { openBest } from "../src/train/run/trained_run.ts";
-import { type ExampleName, exampleSet } from "./examples.ts";
-import { lookInside } from "./inside.ts";
-import type { Answer, Choice, DataInfo, Result, View } from "./messages.ts";
+import { exampleSet } from "./examples.ts";
+import { forecastOf, futureInfo, futureName, futureSet, futureView, pastSteps } from "./future.ts";
+import { makeViewer, type Viewer } from "./inside.ts";
+import type { Calls, Choice, DataInfo, DataName, Look, Next, Result, Row, Shown, View } from "./messages.ts";
 
 const experiment: Experiment = ownSeries;
 
@@ -35,8 +37,11 @@ const exampleCount = 300;
 const modelSettings: Readonly<Record<string, Partial<SeriesSettings>>> = {
   "neural-cde": { hidden: 8, width: 16 },
   "delta-cde": { hidden: 8, heads: 1, feedForward: 16 },
-  warp: { hidden: 8 },
+  warp: { hidden: 8, learningRate: 0.01, batchSize: 16 },
 };
+
+/** Most series that the page draws beside each other. */
+const mostLines = 30;
 
 /** A run's folder in memory. */
 interface OpenRun {
@@ -45,6 +50,8 @@ interface OpenRun {
   readonly record: DataRecord;
   /** Parameters while the run trains. */
   readonly parameters?: ParameterTree;
+  /** Sees the states of the model, if that is possible. */
+  readonly viewer?: Viewer;
   /** Number of complete epochs. */
   epochs: number;
 }
@@ -63,54 +70,100 @@ interface Best {
   readonly temperature: number;
 }
 
-/** The drawn series. */
-interface Drawing {
-  readonly rows: { readonly time: number; readonly values: readonly number[] }[];
-  /** The stream of its predictions; undefined if the model has no streams. */
-  stream?: ObservationStream<ClassPrediction>;
-}
-
 let set: SeriesSet | undefined;
 let run: OpenRun | undefined;
 let best: Best | undefined;
-let drawing: Drawing = { rows: [] };
+/** The series that the page shows, and the moment of its plane. */
+let [shown, moment]: [Shown, number] = [[], 0];
+/** Data of the page, as far as the plane needs them. */
+let info: DataInfo | undefined;
+/** The model of the forecast, if its data are shown. */
+let forecaster: Predictor<ForecastPrediction> | undefined;
+
+/** Settles when the last action has ended. */
+let ended: Promise<unknown> = Promise.resolve();
+
+/** Runs an action after those before it: opening a run or starting a training changes the device, which others use. */
+export function alone<T>(action: () => Promise<T>): Promise<T> {
+  const result = ended.then(action);
+  ended = result.catch(() => {});
+  return result;
+}
 
 /** The current run, to see whether another took its place. */
 export function currentRun(): object | undefined {
   return run;
 }
 
-/** Makes example data, or reads a table. */
-export async function load(source: ExampleName | File): Promise<DataInfo> {
+/**
+ * Makes example data, or reads a table.
+ *
+ * @param options `trained`: archive of a run on the example data, which is opened.
+ */
+export async function load(
+  source: DataName | File,
+  { trained, table }: Parameters<Calls["load"]>[1] = {},
+): Promise<DataInfo> {
+  if (source === futureName) return await loadFuture(trained!);
   const found = typeof source === "string"
     ? exampleSet(source, exampleCount, 0)
-    : await readSeries(source, { targets: "classes" });
-  close();
+    : await readSeries(source, { targets: "classes", ...table });
+  if (source instanceof File) requireClasses(found);
+  if (trained) await open([trained], "cpu");
+  else close();
   set = found;
-  const { channels } = found;
+  const { channels, series, classes } = found;
   const ranges = channels.map((name, c) => {
-    const values = found.series.flatMap((one) => [...one.values].filter((_, i) => i % channels.length === c));
-    const known = values.filter(Number.isFinite);
-    const [low, high] = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [
-      Infinity,
-      -Infinity,
-    ]);
+    let [low, high] = [Infinity, -Infinity];
+    for (const { values } of series) {
+      for (let i = c; i < values.length; i += channels.length) {
+        if (values[i] < low) low = values[i];
+        if (values[i] > high) high = values[i];
+      }
+    }
     return { name, low, high };
   });
-  return {
+  const span = typicalSpan(series);
+  return info = {
     name: found.name,
     channels: ranges,
-    classes: found.classes,
-    series: found.series.map(({ name, label }) => ({ name, label: found.classes[label] ?? "" })),
+    classes,
+    series: series.map(({ name, label }) => ({ name, label: classes[label] ?? "" })),
+    lines: classes.flatMap((_, label) => {
+      const members = series.filter((one) => one.label === label);
+      return selectEvenly(members, Math.ceil(mostLines / classes.length));
+    }).map(({ label, times, values }) => ({
+      label,
+      times: Array.from(times, (time) => (time - times[0]) / span),
+      rows: Array.from(times, (_, t) => [...values.slice(t * channels.length, (t + 1) * channels.length)]),
+    })),
     gap: typicalGap(found),
     notices: found.notices ?? [],
+    trained: trainedModel(),
   };
+}
+
+/** Opens the forecast. */
+async function loadFuture(trained: File): Promise<DataInfo> {
+  const model = await openTrained(await contentOf([trained]), { task: "forecast", device: "cpu" });
+  close();
+  [set, forecaster] = [futureSet(), model];
+  return info = futureInfo(set);
+}
+
+/** The model of the run that is open, and its accuracy on the test set. */
+function trainedModel(): DataInfo["trained"] {
+  if (!run) return undefined;
+  const { model = "neural-cde" } = run.config as RunConfig & SeriesSettings;
+  const summary = run.memory.files.get("summary.json");
+  const { test } = summary ? JSON.parse(new TextDecoder().decode(summary)) : { test: {} };
+  return { model, accuracy: test.accuracy };
 }
 
 /** Trains a new run. @param onEpoch Called after each epoch, which it may delay. */
 export async function train(
-  { model, path, method, device, epochs }: Choice,
-  signal: AbortSignal,
+  { model, path, method, device, epochs, stopAfter }: Choice,
+  stopped: AbortSignal,
   onEpoch: (metrics: EpochMetrics) => Promise<void>,
 ): Promise<Result> {
   const data = requireData();
@@ -122,20 +175,24 @@ export async function train(
     ...alongPath,
   });
   const memory = memoryFolder("run");
-  const started = await startRun(learned, config, runFolder(memory.path)).catch((error) => {
+  const started = await alone(() => startRun(learned, config, runFolder(memory.path))).catch((error) => {
     memory[Symbol.dispose]();
     throw error;
   });
   close();
   const { task: { record, parameters }, device: { description } } = started;
-  const opened: OpenRun = { memory, config: started.config, record, parameters, epochs: 0 };
+  const viewer = makeViewer(started.config as RunConfig & SeriesSettings, record);
+  const opened: OpenRun = { memory, config: started.config, record, parameters, viewer, epochs: 0 };
   run = opened;
+  const repeated = new AbortController();
+  const signal = AbortSignal.any([stopped, repeated.signal]);
   const { summary } = await execute(started, {
     isLocked: true,
     signal,
     async onEpoch(metrics) {
       opened.epochs = metrics.epoch;
       await onEpoch(metrics);
+      if (metrics.epoch === stopAfter) repeated.abort();
     },
     onWarning: () => {},
   });
@@ -160,17 +217,24 @@ export async function open(files: readonly File[], device: Choice["device"]): Pr
     }
     close();
     set = undefined;
-    run = { memory, config, record, epochs: 0 };
+    run = {
+      memory,
+      config,
+      record,
+      viewer: makeViewer(config as RunConfig & SeriesSettings, record),
+      epochs: 0,
+    };
     const gaps = record.pace?.gaps ?? record.length - 1;
-    return {
+    return info = {
       name: "run",
       channels: record.channels.map(({ name, mean, standardDeviation }) => ({
         ...{ name, low: mean - 2.5 * standardDeviation, high: mean + 2.5 * standardDeviation },
       })),
       classes: record.classes,
-      series: [],
+      ...{ series: [], lines: [] },
       gap: typicalDuration / record.time.scale / Math.max(1, gaps),
       notices: [],
+      trained: trainedModel(),
     };
   } catch (error) {
     memory[Symbol.dispose]();
@@ -193,57 +257,83 @@ async function contentOf(files: readonly File[]): Promise<Record<string, Uint8Ar
   return Object.fromEntries(all);
 }
 
-/** Looks inside the model along a series of the data, or along the drawn series. */
-export async function look(name: string | undefined): Promise<View | undefined> {
-  const series = name === undefined ? drawnSeries() : set?.series.find((one) => one.name === name);
-  if (!series || !run) return undefined;
-  const { parameters } = run;
-  const made = { config: run.config as RunConfig & SeriesSettings, record: run.record };
-  if (parameters) return await lookInside({ ...made, parameters }, series, 1);
-  const { temperature, parameters: trained } = await bestOf(run);
-  return await lookInside({ ...made, parameters: trained }, series, temperature);
+/** Chooses the series that the page shows, and looks inside the model along it. */
+export async function look(wanted: Shown, at: number): Promise<Look | undefined> {
+  [shown, moment] = [wanted, at];
+  return await lookAgain();
 }
 
-/** Starts a new drawn series. */
-export function begin(): void {
-  drawing = { rows: [] };
-}
-
-/** Adds an observation to the drawn series, and predicts its class by the best weights so far. */
-export async function push(time: number, values: readonly number[]): Promise<Answer> {
-  const current = drawing;
-  const { predictor, run: { record } } = await bestOf(requireRun());
-  const named = (row: readonly number[]) =>
-    Object.fromEntries(record.channels.map(({ name }, c) => [name, Number.isNaN(row[c]) ? null : row[c]]));
-  current.rows.push({ time, values });
-  const timeOf = (time: number) => written(time, record.time.kind);
-  if (!predictor.stream) {
-    const rows = current.rows.map(({ time, values }) => ({
-      series: "drawn",
-      time: timeOf(time),
-      ...named(values),
-    }));
-    return (await predictor.predict({ name: "the drawn series", rows }))[0];
+/** Looks along the same series again, by the weights of now. Undefined without a model or a series. */
+export async function lookAgain(): Promise<Look | undefined> {
+  const series = shownSeries();
+  if (!series) return undefined;
+  if (forecaster) return { view: futureView(series), next: await next(moment) };
+  if (!run) return undefined;
+  if (run.viewer && run.parameters) {
+    return { view: await run.viewer.view(series, run.parameters, 1), next: await next(moment) };
   }
-  current.stream ??= predictor.stream("drawn");
-  return await current.stream.push(timeOf(time), named(values));
+  const { predictor, temperature, parameters } = await bestOf(requireRun());
+  if (!run.viewer) return { view: await plainView(series, run.record, predictor), next: {} };
+  return { view: await run.viewer.view(series, parameters, temperature), next: await next(moment) };
 }
 
-function drawnSeries(): Series | undefined {
-  const { rows } = drawing;
-  if (rows.length < 2) return undefined;
+/** Predicts after a moment of the series that the page shows. */
+export async function next(at: number): Promise<Next> {
+  moment = at;
+  const series = shownSeries();
+  if (!info || !series) return {};
+  if (!forecaster) return { plane: await run?.viewer?.plane(moment, info.gap, info.channels) };
+  const { times, values } = series;
+  const past = { times: times.slice(0, moment + 1), values: values.slice(0, moment + 1) };
+  return { forecast: await forecastOf(forecaster, past) };
+}
+
+/** The series that the page shows; of a curve with a forecast, the past. */
+function shownSeries(): Series | undefined {
+  if (typeof shown !== "string") return drawnSeries(shown);
+  const series = set?.series.find(({ name }) => name === shown);
+  if (!series || !forecaster) return series;
+  return { ...series, times: series.times.slice(0, pastSteps), values: series.values.slice(0, pastSteps) };
+}
+
+/** View of a model whose states cannot be seen: the predictions of the observations so far. */
+async function plainView(
+  series: Series,
+  { channels, classes, time }: DataRecord,
+  predictor: Predictor<ClassPrediction>,
+): Promise<View> {
+  const { times, values } = series;
+  const prefixes = Array.from(times, (_, i) => ({
+    ...{ name: `${i}`, label: -1 },
+    times: times.slice(0, i + 1),
+    values: values.slice(0, (i + 1) * channels.length),
+  }));
+  const names = channels.map(({ name }) => name);
+  const found = await predictor.predict({
+    ...{ name: "prefixes", channels: names, times: time.kind, classes, series: prefixes },
+  });
+  return {
+    ...{ name: series.name, label: classes[series.label], timeKind: time.kind, times: [...times] },
+    observed: channels.map((_, c) => Array.from(times, (_, t) => values[t * channels.length + c])),
+    ...{ curveTimes: [], curve: [], kind: "", states: [], matrices: [] },
+    probabilities: classes.map((name) => found.map(({ probabilities }) => probabilities[name])),
+  };
+}
+
+function drawnSeries(rows: readonly Row[]): Series | undefined {
+  if (rows.length === 0) return undefined;
   const times = Float64Array.from(rows, ({ time }) => time);
   return { name: "drawn", times, values: Float64Array.from(rows.flatMap(({ values }) => values)), label: -1 };
 }
 
-/** Predicts the series of a table: a line of JSON for each. */
-export async function predict(table: File): Promise<string> {
+/** Predicts the series of a table. */
+export async function predict(table: File): Promise<readonly ClassPrediction[]> {
   const { predictor } = await bestOf(requireRun());
-  return (await predictor.predict(table)).map((one) => JSON.stringify(one)).join("\n");
+  return await predictor.predict(table);
 }
 
-/** The held-out series as CSV: those that decide the accuracy after training. */
-export function heldOut(): string {
+/** The series of the test set as CSV: those that decide the accuracy after training. */
+export function testSeries(): string {
   const { channels, series, classes, times: kind } = requireData();
   const names = new Set(requireRun().record.split.test.map(({ name }) => name));
   const rows = series.filter(({ name }) => names.has(name)).flatMap(({ name, times, values, label }) =>
@@ -282,7 +372,7 @@ async function bestOf(run: OpenRun): Promise<Best> {
 /** Forgets the run. */
 function close(): void {
   run?.memory[Symbol.dispose]();
-  [run, best, drawing] = [undefined, undefined, { rows: [] }];
+  [run, best, forecaster] = [undefined, undefined, undefined];
 }
 
 function requireData(): SeriesSet {

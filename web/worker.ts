@@ -1,6 +1,7 @@
 /** The worker of the playground: trains and predicts, so that the page stays responsive. */
 import { init } from "../src/compile/init.ts";
 import { WeftError } from "../src/device/errors.ts";
+import { readColumns } from "./columns.ts";
 import type { Calls, Choice, Fault, Reply, Request, Result } from "./messages.ts";
 import * as session from "./session.ts";
 
@@ -11,7 +12,17 @@ type Handlers = {
   ) => ReturnType<Calls[Name]> | Promise<ReturnType<Calls[Name]>>;
 };
 
-let [isPaused, training]: [boolean, AbortController | undefined] = [false, undefined];
+/** Milliseconds between two drawings of a training. */
+const drawingInterval = 150;
+
+/** Maximum share of a training at full speed that is spent looking inside the model. */
+const lookShare = 0.2;
+
+let [isPaused, isWatched, training]: [boolean, boolean, AbortController | undefined] = [
+  false,
+  true,
+  undefined,
+];
 /** Lets a paused training go on. */
 let resume = () => {};
 /** Settles when the training has ended. */
@@ -24,14 +35,12 @@ async function stopTraining(): Promise<void> {
 }
 
 /** The result of a call about the current run. Undefined if the call fails because another run took its place. */
-async function ofRun<T>(call: () => Promise<T>): Promise<T | undefined> {
+function ofRun<T>(call: () => Promise<T>): Promise<T | undefined> {
   const run = session.currentRun();
-  try {
-    return await call();
-  } catch (error) {
+  return session.alone(call).catch((error) => {
     if (session.currentRun() === run) throw error;
     return undefined;
-  }
+  });
 }
 
 function send(reply: Reply): void {
@@ -55,25 +64,35 @@ async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
       fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
     });
   }
+  /** Time of the last look, and its duration. */
+  let [drawn, took] = [-Infinity, 0];
   return await session.train(choice, signal, async (epoch) => {
-    send({ epoch, epochs: choice.epochs });
+    const start = performance.now();
+    const isDue = isWatched || isPaused || start - drawn >= Math.max(drawingInterval, took / lookShare);
+    send({ epoch, look: isDue ? await session.alone(session.lookAgain) : undefined });
+    if (isDue) took = performance.now() - start;
+    const rest = isWatched && !choice.stopAfter ? drawn + drawingInterval - performance.now() : 0;
+    // Even without a rest, this lets the messages that have arrived be handled.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest)));
+    if (isDue) drawn = performance.now();
     if (isPaused && !signal.aborted) await new Promise<void>((resolve) => resume = resolve);
-    // Let the messages that have arrived be handled.
-    await new Promise((resolve) => setTimeout(resolve));
   });
 }
 
 const handlers: Handlers = {
-  ...{ begin: session.begin, predict: session.predict, heldOut: session.heldOut, save: session.save },
-  look: (series) => ofRun(() => session.look(series)),
-  push: (time, values) => ofRun(() => session.push(time, values)),
-  async load(source) {
+  testSeries: session.testSeries,
+  save: () => session.alone(session.save),
+  predict: (table) => session.alone(() => session.predict(table)),
+  columns: readColumns,
+  look: (shown, moment) => ofRun(() => session.look(shown, moment)),
+  next: (moment) => ofRun(() => session.next(moment)),
+  async load(source, options) {
     await stopTraining();
-    return await session.load(source);
+    return await session.alone(() => session.load(source, options));
   },
   async open(files, device) {
     await stopTraining();
-    return await session.open(files, device);
+    return await session.alone(() => session.open(files, device));
   },
   async train(choice) {
     const controller = training = new AbortController();
@@ -85,16 +104,32 @@ const handlers: Handlers = {
     isPaused = paused;
     if (!paused) resume();
   },
+  watch(watched) {
+    isWatched = watched;
+  },
   step: () => resume(),
   stop: stopTraining,
   whyNoGpu,
 };
 
+/** Options in messages, as the page names them. Ways to correct an error by another option are left out. */
+const optionTexts: Readonly<Record<string, string>> = {
+  ...{ series: "the choice Series", time: "the choice Time", target: "the choice Label" },
+  ...{
+    layout: "the choice A row is",
+    ignore: "the choice Channels",
+    model: "the model",
+    device: "the device",
+  },
+  ...{ method: "the solver", epochs: "the number of epochs", data: "the data" },
+};
+
 function faultOf(error: unknown): Fault {
   if (!(error instanceof Error)) return { message: `${error}` };
-  return error instanceof WeftError
-    ? { code: error.code, message: error.message }
-    : { message: error.message };
+  if (!(error instanceof WeftError)) return { message: error.message };
+  const { code, option } = error;
+  const { message } = error.writtenWith((name) => optionTexts[name]);
+  return { code, message, option };
 }
 
 addEventListener("message", async ({ data }: MessageEvent<Request>) => {

@@ -4,14 +4,6 @@ import { slugify } from "./slugify.js";
 
 const site = JSON.parse(readFileSync(new URL("site.json", import.meta.url), "utf8"));
 
-/** A line through points, as in the charts. */
-const icon = `data:image/svg+xml,${
-  encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 12C5 12 5 4 8 4s3 7 7 3" fill="none" ' +
-      'stroke="#2f6fde" stroke-width="2.5"/></svg>',
-  )
-}`;
-
 export default {
   title: "Weft",
   description: "Neural CDEs, continuous-time fast weight programmers and WARP for Deno, Node and browsers",
@@ -21,20 +13,35 @@ export default {
   cleanUrls: false,
   // VitePress does not build the playground.
   ignoreDeadLinks: [/^\/playground\//],
-  head: [["link", { rel: "icon", href: icon }]],
+  head: [["link", { rel: "icon", href: `${site.base}mark.svg` }]],
   markdown: {
     anchor: { slugify },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config: renderScrollable,
   },
   themeConfig: {
+    logo: "/mark.svg",
     nav: site.nav,
     sidebar: site.sidebar,
     outline: [2, 3],
     notFound: { linkLabel: "Take me home" },
-    search: { provider: "local", options: { _render: renderForSearch } },
+    search: {
+      provider: "local",
+      options: { _render: renderForSearch, miniSearch: { searchOptions: { boostDocument } } },
+    },
   },
 };
+
+/**
+ * Weight of a section in the search: guides come first, then the reference, then lists. The browser runs a copy of this
+ * function, so it uses nothing outside.
+ */
+function boostDocument(page, term, fields) {
+  // The name of an export finds its reference.
+  if (fields?.title?.toLowerCase() === term) return 8;
+  if (/\/(playground|start|guides)\//.test(page)) return 4;
+  return /\/(CHANGELOG|contents|index|internals|bench|examples)\b/.test(page) ? 0.5 : 1;
+}
 
 /** Leaves out pages of code. */
 function renderForSearch(source, env, markdown) {
@@ -46,7 +53,13 @@ function renderForSearch(source, env, markdown) {
 function renderScrollable({ renderer: { rules } }) {
   const { image } = rules;
   rules.table_open = () => '<table tabindex="0">';
-  rules.image = (...parameters) => `<span class="picture" tabindex="0">${image(...parameters)}</span>`;
+  rules.image = (...parameters) => {
+    const picture = image(...parameters);
+    // The pictures of the first page are small, and links.
+    return parameters[3].frontmatter?.layout === "home"
+      ? picture
+      : `<span class="picture" tabindex="0">${picture}</span>`;
+  };
   // A block that is only indented is rendered like a fenced one.
   rules.code_block = (tokens, i, ...parameters) => {
     tokens[i].info = "text";

@@ -7,7 +7,10 @@ export interface Group {
   readonly pages: readonly { readonly title: string; readonly path: string }[];
 }
 
-/** Page with the contents, and the first page of the site. */
+/** The first page of the site. */
+export const firstPage = "docs/index.md";
+
+/** Page with the contents. */
 export const contentsPage = "docs/README.md";
 
 /** The groups whose headings the contents have, in order. */

@@ -1,19 +1,22 @@
 /**
- * Pages of the site. The site has the contents, docs/README.md, and every file that its pages link: pages are changed only in
+ * Pages of the site. The site has the first page, the contents, and every file that its pages link: pages are changed only in
  * their links, notebooks become pages with their outputs, code files become pages with highlighted code, folders become lists
  * of their files, and other files are copied.
  */
 import { basename, dirname, extname, posix } from "node:path";
-import { contentsPage } from "./contents.ts";
+import { contentsPage, firstPage } from "./contents.ts";
 import { linksOf, replaceLinks } from "./markdown.ts";
 import { notebookPage } from "./notebook.ts";
 
-/** Languages of code files by the extension. */
-const languages: Record<string, string> = { ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml" };
+/** Languages of code files by the extension, or by the name of a file without one. */
+const languages: Record<string, string> = {
+  ...{ ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml", Dockerfile: "docker" },
+};
+const kindOf = (path: string) => extname(path) || basename(path);
 
 const isPage = (path: string) => /\.(md|ipynb)$/.test(path);
-const isCode = (path: string) => extname(path) in languages;
-const isFolder = (path: string) => extname(path) === "";
+const isCode = (path: string) => kindOf(path) in languages;
+const isFolder = (path: string) => extname(path) === "" && !isCode(path);
 
 /** Folder with the source of the playground, which is a page of the site that VitePress does not build. */
 export const playground = "web";
@@ -21,6 +24,7 @@ export const playground = "web";
 /** Path of a page on the site without its extension. `docs/` is dropped; `README` becomes `index`. */
 export function placeOf(path: string): string {
   if (path === playground) return "playground/index";
+  if (path === contentsPage) return "contents";
   if (isFolder(path)) return `source/${path}/index`;
   if (isCode(path)) return `source/${path}`;
   return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.(md|ipynb)$/, "");
@@ -45,7 +49,7 @@ export interface Repository {
 export async function stage(repository: Repository): Promise<Staged> {
   const texts = new Map<string, string>();
   const copies = new Map<string, string>();
-  const known = new Set([contentsPage]);
+  const known = new Set([firstPage, contentsPage]);
   for (const path of known) {
     const place = placeOf(path);
     if (isFolder(path)) continue;
@@ -65,8 +69,16 @@ export async function stage(repository: Repository): Promise<Staged> {
   for (const path of [...known].filter((path) => isFolder(path) && path !== playground)) {
     texts.set(`${placeOf(path)}.md`, folderPage(path, await repository.list(path), known));
   }
+  if (known.has(playground)) texts.set(`${placeOf(playground)}.md`, playgroundPage);
   return { texts, copies };
 }
+
+/** A page for the search alone: the browser loads the playground in its place. */
+const playgroundPage = `# Playground: train in a browser
+
+Train a Neural CDE, a fast weight programmer and WARP in the browser, on examples or on a table of your own, draw series
+and see their predictions and forecasts.
+`;
 
 const isImage = (path: string) => /\.(svg|png)$/.test(path);
 
@@ -112,7 +124,7 @@ const codeHead = "---\nsearch: false\nsidebar: false\naside: false\nprev: false\
 
 /** A file of code as a page. */
 function codePage(path: string, text: string): string {
-  return `${codeHead}# ${path}\n\n\`\`\`\`${languages[extname(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
+  return `${codeHead}# ${path}\n\n\`\`\`\`${languages[kindOf(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
 }
 
 /** A folder as a page, with links to the files that the site has. */

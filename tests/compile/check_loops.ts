@@ -94,9 +94,11 @@ const sharing: readonly WorkgroupShape[] = [{ samples: 4, lanes: 2 }, { samples:
 /**
  * Workgroups of hardware: in turn the workgroup that Weft chooses, and small ones. llvmpipe limits the iterations of a dispatch,
  * so the steps are divided among dispatches.
+ *
+ * @param first Position of the workgroup of the first loop in the cycle.
  */
-export function hardwareLayouts(device: WebGpuDevice): Layouts {
-  let loops = 0;
+export function hardwareLayouts(device: WebGpuDevice, first = 0): Layouts {
+  let loops = first;
   const adapter = adapterOf(device);
   const share = ({ program, batch }: Run) =>
     sharing[loops++ % 3] ?? chooseWorkgroup(program, batch, asHardware(device));

@@ -13,7 +13,6 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits, machines } from "../../bench/plans/machines.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
 import { openEdited, withHardwareLayouts } from "../device/edited_gpu.ts";
-import { modelCases } from "../models/model_cases.ts";
 import { checkLoops } from "./check_loops.ts";
 
 const { maxStorageBuffersPerShaderStage, maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } =
@@ -66,21 +65,6 @@ async function checkWithDefaultLimits(
   } finally {
     device.destroy();
   }
-}
-
-/** A model whose loops compile fast. */
-const small = "Recurrent";
-/** Models whose recurrences run as parallel scans, and models without recurrences. */
-const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
-
-for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
-  const options = name === small ? {} : longOnSoftware;
-  testOnBoth(`the loops of ${name} run with the default limits of WebGPU`, options, async (cpu) => {
-    await checkWithDefaultLimits(cpu as CpuDevice, () => {
-      const { parameters, loss } = make();
-      return () => void valueAndGrad(() => loss(normal(key(2), [4, 6, 2]), key(3)))(parameters);
-    });
-  });
 }
 
 /**

@@ -11,8 +11,7 @@ import { tileOf } from "../../src/compile/executors/wgsl/chain_functions.ts";
 import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
-import { modelCases } from "../models/model_cases.ts";
+import { cpu as cpuDevice, hardwareOnly, longOnSoftware, testOnBoth } from "../devices.ts";
 import { asHardware, checkLoops, hardwareLayouts, limitsOf, withLayouts } from "./check_loops.ts";
 import { randomBody } from "./random_body.ts";
 import { difference, tolerances } from "./run_body.ts";
@@ -70,13 +69,13 @@ const sharedProducts = (layout: GpuLayout) =>
   layout.chains.filter(([head]) => tileOf(head, layout).samples > 1);
 
 for (
-  const [name, batch, shape] of [
-    ["two samples", 5, { samples: 2, lanes: 16 }],
-    ["four samples, the last workgroup not full", 10, { samples: 4, lanes: 8 }],
-    ["eight samples, more than the batch has", 3, { samples: 8, lanes: 4 }],
+  const [name, batch, shape, options] of [
+    ["two samples, the last workgroup not full", 5, { samples: 2, lanes: 16 }, {}],
+    ["four samples", 10, { samples: 4, lanes: 8 }, hardwareOnly],
+    ["eight samples, more than the batch has", 3, { samples: 8, lanes: 4 }, longOnSoftware],
   ] as const
 ) {
-  testOnBoth(`invocations that compute ${name} read weights once`, async (cpu, webgpu) => {
+  testOnBoth(`invocations that compute ${name} read weights once`, options, async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     let count = 0;
     const look = (_: Run, layout: GpuLayout) => count += sharedProducts(layout).length;
@@ -187,15 +186,3 @@ testOnBoth("random loops run with the layouts of hardware", longOnSoftware, asyn
   }
   assert.ok(loops >= 20, `${loops} loops ran`);
 });
-
-/** Models whose recurrences run as parallel scans, and models without recurrences. */
-const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
-
-for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
-  testOnBoth(`the loops of ${name} run with the layouts of hardware`, longOnSoftware, async (cpu, webgpu) => {
-    const { parameters, loss } = make();
-    const { adapter, share } = hardwareLayouts(webgpu as WebGpuDevice);
-    const body = () => void valueAndGrad(() => loss(normal(key(2), [4, 6, 2]), key(3)))(parameters);
-    await checkLoops(cpu as CpuDevice, webgpu as WebGpuDevice, body, adapter, undefined, share);
-  });
-}

@@ -11,7 +11,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import * as models from "../../src/models/mod.ts";
-import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { hardwareOnly, longOnSoftware, testOnDevices } from "../devices.ts";
 import { type ModelCase, modelCases } from "../models/model_cases.ts";
 
 Deno.test("every exported model has a jit test case", () => {
@@ -50,8 +50,14 @@ async function train({ parameters, loss }: ModelCase, jitted: boolean): Promise<
  */
 const quick = ["Dropout", "WARP, convolutional"];
 
+/**
+ * Cases that software GPUs run with --all: a compiled loop with lengths and its continuous adjoint, and a loop that draws random
+ * numbers. `model_loops_test.ts` runs the loops of all models there.
+ */
+const slow = ["NeuralCDE with missing values, lengths and the continuous adjoint", "WARP, autoregressive"];
+
 for (const [name, make] of Object.entries(modelCases)) {
-  const options = quick.includes(name) ? {} : longOnSoftware;
+  const options = quick.includes(name) ? {} : slow.includes(name) ? longOnSoftware : hardwareOnly;
   testOnDevices(`training steps of ${name} give the same results with jit`, options, async () => {
     const [plain, jitted] = [await train(make(), false), await train(make(), true)];
     for (const [part, expected] of plain) {

@@ -337,3 +337,18 @@ testOnDevices(
     }
   },
 );
+
+testOnDevices("each call of jit queues all steps of a loop that runs step by step", async () => {
+  const weight = normal(key(0), [8, 8], { standardDeviation: 0.3 });
+  const rows = [1, 2, 3].map((seed) => normal(key(seed), [5, 3, 8]));
+  const step = (h: Tensor, row: Tensor): [Tensor, Tensor] => {
+    const next = h.matmul(weight).add(row).tanh();
+    return [next, next];
+  };
+  const run = (rows: Tensor) => scan(step, zeros([3, 8]), rows, { executor: "stepped" })[1];
+  const compiled = jit(run);
+  for (const own of rows) {
+    const [found, expected] = [await values(compiled(own)), await values(run(own))];
+    found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 1e-5, `element ${i}: ${value}`));
+  }
+});

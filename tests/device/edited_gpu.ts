@@ -112,7 +112,7 @@ export function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
  * Maximum loop iterations of an invocation in a dispatch. {@linkcode splitAtBarriers} up to doubles their number, and llvmpipe
  * leaves all loops after 65,535.
  */
-const maxIterations = 28_000;
+export const splitIterations = 28_000;
 
 /** Runs the loops of `body` with layouts of hardware, in dispatches that llvmpipe completes with split barriers. */
 export function withShortDispatches(
@@ -123,7 +123,7 @@ export function withShortDispatches(
   const adapter = adapterOf(device);
   const share = ({ program, batch }: Run) =>
     workgroup ?? chooseWorkgroup(program, batch, { ...adapter, maxIterations: Infinity });
-  withLayouts({ adapter: { ...adapter, maxIterations }, share }, body);
+  withLayouts({ adapter: { ...adapter, maxIterations: splitIterations }, share }, body);
 }
 
 /**

@@ -16,7 +16,7 @@ import { rollOutByConvolution } from "../../src/models/warp/feeding_by_convoluti
 import { makeReadout, type Readout } from "../../src/models/warp/readout.ts";
 import { makeTransition } from "../../src/models/warp/transition.ts";
 import { times } from "../../src/models/warp/call.ts";
-import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
+import { hardwareOnly, testOnCpu, testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/warp_autoregressive.json" with { type: "json" };
 import { assertClose, read, valuesOf } from "../golden.ts";
 
@@ -88,7 +88,7 @@ for (const [i, golden] of fixture.cases.entries()) {
   const title = `case ${i} of the authors' code for feeding (${golden.activation}, ${golden.output}), ` +
     "WARP gives its outputs and gradients";
   // If a kernel takes seconds to compile, only one case for each kind of output.
-  const options = i === 0 || i === 4 ? {} : longOnSoftware;
+  const options = i === 0 || i === 4 ? {} : hardwareOnly;
   testOnCpu(`${title} in float64`, () => check(golden, rollOut, "float64", 1e-9));
   testOnDevices(`${title} in float32`, options, () => check(golden, rollOut, "float32", 1e-4));
   if (golden.clip_weights !== null) continue;

@@ -78,12 +78,12 @@ for (const model of ["last-values", "random-convolutions", "boosted-trees", "ble
       `${model}, ${task}: predictions of every kind of column are close or have a warning`,
       async () => {
         const ways = Object.keys(departures);
-        // Two departures for each kind, different for neighbouring kinds.
-        const cases = Object.keys(channelKinds).flatMap((kind, seed) =>
-          [ways[seed % ways.length], ways[(3 * seed + 7) % ways.length]].map((departure) =>
-            drawCase(seed, { task, model, channels: [kind], target: "ordinary", departure })
-          )
-        );
+        // A departure for each kind, different for neighbouring kinds and for the two tasks.
+        const cases = Object.keys(channelKinds).map((kind, seed) => {
+          const way = task === "regress" ? seed : 3 * seed + 7;
+          const departure = ways[way % ways.length];
+          return drawCase(seed, { task, model, channels: [kind], target: "ordinary", departure });
+        });
         assert.deepEqual(await failuresOf(cases), []);
       },
     );

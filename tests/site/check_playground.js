@@ -1,7 +1,8 @@
 /**
- * Drives the playground in Debian's Chromium. Trains each model on the CPU, with and without isolation from other origins,
- * and on WebGPU (SwiftShader); pauses and steps; draws with the pointer and by keys; exports a run, which `deno task predict`
- * must read with equal digits; drops runs, a table and a broken table. Once everything is done by keyboard alone.
+ * Drives the playground in Debian's Chromium. It opens with trained models that play series. Trains each model on the CPU, with
+ * and without isolation from other origins, and on WebGPU (SwiftShader); pauses and steps; draws with the pointer, by touch and by
+ * keys; exports a run, which `deno task predict` must read with equal digits; drops runs and tables; chooses the columns of tables;
+ * opens links to a state. Once everything is done by keyboard alone.
  *
  * Arguments: the folder of the site, the folder of the repository, "" or a folder for screenshots, and the command of Deno.
  */
@@ -17,8 +18,8 @@ import { isolation, serve } from "./serve.js";
 
 const [site, repository, screenshots, ...deno] = process.argv.slice(2);
 
-/** Most bytes of the playground, compressed. */
-const sizeLimit = 400_000;
+/** Most bytes of the playground, compressed, and of the trained models that come with it. */
+const [sizeLimit, trainedLimit] = [450_000, 60_000];
 /** Most milliseconds of a task of the page's thread. */
 const taskLimit = 100;
 /** Least accuracy on the test set, in percent. */
@@ -36,20 +37,31 @@ const waitFor = (page, id, pattern) =>
     { timeout },
     id,
     pattern,
-  );
+  ).catch(async ({ message }) => {
+    throw new Error(`#${id} should match ${pattern}, is: ${await textOf(page, id)}; ${await textOf(page, "fault")}; ${message}`);
+  });
 
-/** Opens the playground, and records its long tasks. */
-async function openPlayground(browser, server) {
+/** Opens the playground, and records its long tasks. @param state Hash of the address. */
+async function openPlayground(browser, server, { state = "", motion = "reduce", isReady = "(trained|Done|Stopped)" } = {}) {
   const address = `http://127.0.0.1:${server.address().port}`;
   const faults = [];
   const page = await openPage(browser, address, (text) => faults.push(text));
+  await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: motion }]);
   await page.evaluateOnNewDocument(() => {
     globalThis.longTasks = [];
     new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration)))
       .observe({ type: "longtask", buffered: true });
+    // Numbers of drawings of the plane.
+    globalThis.planes = 0;
+    const { prototype } = CanvasRenderingContext2D;
+    const { putImageData } = prototype;
+    prototype.putImageData = function (...given) {
+      globalThis.planes++;
+      return putImageData.apply(this, given);
+    };
   });
-  await page.goto(`${address}/playground/index.html`);
-  await waitFor(page, "data", "series of");
+  await page.goto(`${address}/playground/index.html${state}`);
+  await waitFor(page, "status", isReady);
   // Files that the page saves.
   const session = await page.createCDPSession();
   await session.send("Browser.setDownloadBehavior", {
@@ -70,6 +82,13 @@ function easyTable() {
   return path;
 }
 
+/** A file of a table. */
+function tableFile(name, lines) {
+  const path = join(folder, name);
+  writeFileSync(path, lines.join("\n"));
+  return path;
+}
+
 /** A table with a time that is no number. */
 function brokenTable() {
   const path = join(folder, "broken.csv");
@@ -77,15 +96,15 @@ function brokenTable() {
   return path;
 }
 
-/** Trains. Returns the accuracy on the test set in percent, and the longest task of the page in milliseconds, 0 below 50. */
+/** Trains at full speed. Returns the accuracy on the test set in percent, and the longest task of the page in milliseconds, 0 below 50. */
 async function train(page, { model, device = "cpu", isEasy = false, epochs }) {
-  await page.$eval("#data", (text) => text.textContent = "");
-  if (isEasy) await (await page.$("#table")).uploadFile(easyTable());
-  else await page.select("#example", "spirals");
-  await waitFor(page, "data", "series of");
   await page.select("#model", model);
+  await waitFor(page, "status", "trained: [0-9.]+ %");
+  if (isEasy) await (await page.$("#table")).uploadFile(easyTable());
+  if (isEasy) await waitFor(page, "status", "easy.csv is read");
   await page.select("#device", device);
   await page.$eval("#epochs", (input, epochs) => input.value = epochs, `${epochs}`);
+  await page.$eval("#full", (input) => input.checked || input.click());
   await page.evaluate(() => globalThis.longTasks = []);
   await page.click("#train");
   await waitFor(page, "status", "^(Done|Not trained|Stopped)");
@@ -138,17 +157,189 @@ async function draw(page) {
   await page.mouse.up();
   const count = await page.$$eval("#pad .seen", (points) => points.length);
   await waitFor(page, "answer", `% after ${count} observations`);
-  // The view of the drawn series has no class.
-  await waitFor(page, "charts", "Prediction[^;]*$");
   return await textOf(page, "answer");
 }
 
-/** The lines that the page predicts for a table. */
-async function predictions(page, table) {
-  await page.$eval("#lines", (lines) => lines.textContent = "");
+/** The predictions of a table as CSV. */
+async function predictions(page, session, table) {
+  await page.$eval("#predictions", (box) => box.hidden = true);
   await (await page.$("#new")).uploadFile(table);
-  await waitFor(page, "lines", "^\\{");
-  return await textOf(page, "lines");
+  await page.waitForSelector("#predictions:not([hidden])", { timeout });
+  const rows = await page.$$eval("#predictions tbody tr", (rows) => rows.length);
+  const csv = readFileSync(await saved(session, () => page.click("#download")), "utf8");
+  assert.equal(csv.trimEnd().split("\n").length, rows + 1);
+  return csv;
+}
+
+/** The page opens with a trained model that plays series, and a training is drawn epoch by epoch. */
+async function checkMotion() {
+  const [browser, server] = [await launch(), await serve(site, isolation)];
+  const start = performance.now();
+  const { page, faults } = await openPlayground(browser, server, { motion: "no-preference" });
+  const moves = () => page.waitForFunction(() => document.getElementById("moment").valueAsNumber > 2, { timeout });
+  await moves();
+  console.log(`moves ${((performance.now() - start) / 1000).toFixed(1)} s after the start`);
+  const { bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
+  assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
+  assert.ok(await page.$$eval("#pad .data", (lines) => lines.length) >= 20);
+  await page.click("#play");
+  const moment = await page.$eval("#moment", ({ value }) => value);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(await page.$eval("#moment", ({ value }) => value), moment, "a paused series");
+  for (const model of ["neural-cde", "delta-cde", "warp"]) {
+    await page.select("#model", model);
+    await waitFor(page, "status", "trained: [0-9.]+ %");
+    await page.$eval("#epochs", (input) => input.value = "12");
+    await page.evaluate(() => {
+      globalThis.planes = 0;
+      globalThis.seen = { charts: new Set(), matrices: new Set() };
+      new MutationObserver(() => {
+        const { charts, matrices } = globalThis.seen;
+        charts.add(document.querySelector("#charts").textContent + document.querySelector("#charts > :nth-child(2) path.line")?.getAttribute("d"));
+        matrices.add(document.getElementById("matrices").innerHTML);
+      }).observe(document.getElementById("matrices").parentElement, { childList: true, subtree: true });
+    });
+    const start = performance.now();
+    await page.click("#train");
+    await waitFor(page, "status", "^Done");
+    const seconds = (performance.now() - start) / 1000;
+    const [planes, charts, matrices] = await page.evaluate(() => [globalThis.planes, globalThis.seen.charts.size, globalThis.seen.matrices.size]);
+    console.log(`${model}: ${planes} planes, ${charts} states and ${matrices} matrices drawn in ${seconds.toFixed(1)} s of 12 epochs`);
+    assert.ok(planes >= 12 && charts >= 6 && (model === "neural-cde" || matrices >= 12), `${model} is not drawn in each epoch`);
+  }
+  assert.deepEqual(faults, []);
+  await browser.close();
+  server.close();
+}
+
+/** A link shows what its sender saw. */
+async function checkLinks() {
+  const [browser, server] = [await launch(), await serve(site, isolation)];
+  const first = await openPlayground(browser, server, { state: "#model=delta-cde" });
+  const answer = await draw(first.page);
+  const stateOf = (page) => page.evaluate(() => location.hash);
+  const drawn = await openPlayground(browser, server, { state: await stateOf(first.page) });
+  const count = /after (\d+)/.exec(answer)[1];
+  await waitFor(drawn.page, "answer", `after ${count} obs`);
+  assert.equal(await textOf(drawn.page, "answer"), answer);
+  assert.equal(await drawn.page.$eval("#model", ({ value }) => value), "delta-cde");
+  const { page } = drawn;
+  await page.bringToFront();
+  await page.$eval("#epochs", (input) => input.value = "9");
+  await page.click("#step");
+  await waitFor(page, "status", "^Paused: epoch 1 of 9");
+  await page.click("#step");
+  await waitFor(page, "status", "^Paused: epoch 2 of 9");
+  await page.click("#stop");
+  await waitFor(page, "status", "^Stopped after 2 epochs");
+  await page.waitForFunction(() => location.hash.includes("after=2"), { timeout });
+  const before = await page.$eval("#classes progress", ({ value }) => value);
+  const stopped = await openPlayground(browser, server, { state: await stateOf(page), isReady: "Stopped after 2 epochs" });
+  await waitFor(stopped.page, "answer", `after ${count} obs`);
+  await stopped.page.waitForFunction((before) => Math.abs(document.querySelector("#classes progress").value - before) < 1e-3, { timeout }, before);
+  const gestures = await openPlayground(browser, server, { state: "#example=gestures&epochs=2&full=1" });
+  assert.match(await textOf(gestures.page, "data"), /3 classes: tick, Z, circle/);
+  console.log("links restore a drawing, a model and a training");
+  assert.deepEqual([first, drawn, stopped, gestures].flatMap(({ faults }) => faults), []);
+  await browser.close();
+  server.close();
+}
+
+/** The columns of tables with other names are recognised, or chosen; what training would refuse is refused before. */
+async function checkTables() {
+  const [browser, server] = [await launch(), await serve(site, isolation)];
+  const { page, faults } = await openPlayground(browser, server);
+  const values = () => page.$$eval("#columns select", (lists) => lists.map(({ value }) => value));
+  const upload = async (name, lines) => (await page.$("#table")).uploadFile(tableFile(name, lines));
+  const isDisabled = () => page.$eval("#train", ({ disabled }) => disabled);
+  const rows = Array.from({ length: 60 }, (_, i) => [`m${Math.floor(i / 5)}`, i % 5, Math.sin(i), i % 7]);
+
+  await upload("machines.csv", ["ID,Timestamp,speed,heat,kind", ...rows.map((row) => [...row, Number(row[0].slice(1)) % 2 ? "ok" : "worn"].join())]);
+  await waitFor(page, "status", "machines.csv is read: 12 series");
+  assert.deepEqual(await values(), ["observations", "ID", "Timestamp", "kind"]);
+  assert.equal(await page.$$eval("#first-rows tbody tr", (rows) => rows.length), 5);
+  assert.equal(await page.$eval("#example", ({ selectedOptions: [{ text }] }) => text), "own table: machines.csv");
+  await waitFor(page, "how", "right is speed, up is heat");
+  await page.click("#channel-boxes input[value=heat]");
+  await waitFor(page, "how", "a curve of speed");
+  await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/table-${state}.png`, fullPage: true });
+
+  await upload("renamed.csv", ["run,when,speed,result", ...rows.map(([a, b, c]) => [a, b, c, Number(a.slice(1)) % 2 ? "ok" : "worn"].join())]);
+  await page.waitForSelector("#fault:not([hidden])", { timeout });
+  assert.equal(await isDisabled(), true);
+  for (const [id, value] of [["layout", "observations"], ["series-column", "run"], ["time-column", "when"], ["label-column", "result"]]) {
+    await page.select(`#${id}`, value);
+  }
+  await waitFor(page, "status", "renamed.csv is read: 12 series");
+  assert.deepEqual([await isDisabled(), await page.$eval("#fault", (box) => box.hidden)], [false, true]);
+
+  await upload("one.csv", ["series,time,x,label", ...rows.map(([a, b, c]) => `${a},${b},${c},same`)]);
+  await waitFor(page, "fault", "only the label");
+  await upload("none.csv", ["series,time,x", ...rows.map(([a, b, c]) => `${a},${b},${c}`)]);
+  await waitFor(page, "fault", "the choice Label");
+  assert.equal(await page.$eval("#label-column", (list) => list.ariaInvalid), "true");
+  await upload("two.csv", ["series,time,x,label", "a,0,1,up", "a,1,2,up", "b,0,2,down", "b,1,1,down"]);
+  await waitFor(page, "fault", "fewer than 3 series");
+  assert.equal(await isDisabled(), true);
+  await upload("whole.csv", ["name,label,0,1,2,3", ...Array.from({ length: 8 }, (_, i) => `s${i},${i % 2 ? "up" : "down"},1,2,${i % 2 ? "3,4" : "1,0"}`)]);
+  await waitFor(page, "status", "whole.csv is read: 8 series");
+  assert.equal((await values())[0], "rows");
+
+  await page.select("#example", "spirals");
+  await waitFor(page, "status", "trained: [0-9.]+ %");
+  assert.equal(await page.$eval("#columns", (box) => box.hidden), true);
+  console.log("columns are recognised and chosen; tables that cannot be trained on are refused");
+  assert.deepEqual(faults, []);
+  await browser.close();
+  server.close();
+}
+
+/** A drawn past has a future, which a link keeps. */
+async function checkFuture() {
+  const [browser, server] = [await launch(), await serve(site)];
+  const { page, faults } = await openPlayground(browser, server);
+  await page.select("#example", "future");
+  await waitFor(page, "status", "^autoregression, trained");
+  await page.click("#clear");
+  await page.waitForFunction(() => !document.querySelector("#pad .band"), { timeout });
+  const { x, y, width, height } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
+  await page.mouse.move(x, y + height / 2);
+  await page.mouse.down();
+  for (let i = 1; i <= 60; i++) await page.mouse.move(x + width * 0.66 * i / 60, y + height * (0.5 - 0.25 * Math.sin(i * 0.3)));
+  await page.mouse.up();
+  await waitFor(page, "answer", "^32 observations. Next: -?[0-9.]+, with 80 % probability");
+  await page.waitForSelector("#pad .band", { timeout });
+  const answer = await textOf(page, "answer");
+  console.log(`forecast: ${answer}`);
+  await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/future-${state}.png`, fullPage: true });
+  const opened = await openPlayground(browser, server, { state: await page.evaluate(() => location.hash) });
+  await waitFor(opened.page, "answer", "^32 observations");
+  assert.equal(await textOf(opened.page, "answer"), answer);
+  await opened.page.select("#example", "spirals");
+  await waitFor(opened.page, "status", "^Neural CDE, trained");
+  assert.deepEqual([...faults, ...opened.faults], []);
+  await browser.close();
+  server.close();
+}
+
+/** Draws by touch on a phone. */
+async function checkTouch() {
+  const [browser, server] = [await launch(), await serve(site)];
+  const { page, session, faults } = await openPlayground(browser, server);
+  await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  const { x, y, width, bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
+  assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
+  const at = (i) => [{ x: x + width * (0.5 + 0.35 * Math.cos(i / 4)), y: y + width * (0.5 - 0.35 * Math.sin(i / 4)) }];
+  const touch = (type, touchPoints) => session.send("Input.dispatchTouchEvent", { type, touchPoints });
+  await touch("touchStart", at(0));
+  for (let i = 1; i < 25; i++) await touch("touchMove", at(i));
+  await touch("touchEnd", []);
+  await waitFor(page, "answer", "^counter-clockwise: .* after \\d\\d observations$");
+  assert.equal(await page.evaluate(() => scrollY), 0);
+  console.log(`by touch: ${await textOf(page, "answer")}`);
+  assert.deepEqual(faults, []);
+  await browser.close();
+  server.close();
 }
 
 /** Trains every model in a browser. */
@@ -173,6 +364,7 @@ async function checkFiles() {
   const { page, session, faults } = await openPlayground(browser, server);
   const fault = (text) => faults.push(text);
 
+  await page.$eval("#full", (input) => input.click());
   await page.$eval("#epochs", (input) => input.value = "4");
   await page.click("#step");
   await waitFor(page, "status", "^Paused: epoch 1 of 4");
@@ -183,31 +375,33 @@ async function checkFiles() {
   console.log("a training is paused, stepped and continued");
 
   for (const model of ["delta-cde", "warp", "neural-cde"]) {
-    await train(page, { model, epochs: 30 });
+    await train(page, { model, epochs: 40 });
     assert.match(await draw(page), /^counter-clockwise: /);
     const picture = (state) => screenshots && { path: `${screenshots}/${model}-${state}.png`, fullPage: true };
     await checkStates(page, fault, picture);
     const matrices = await page.$$eval("#matrices svg", (pictures) => pictures.length);
     assert.equal(matrices, { "delta-cde": 1, warp: 4, "neural-cde": 0 }[model]);
     const zip = await saved(session, () => page.click("#save"));
-    const table = await saved(session, () => page.click("#held-out"));
+    const table = await saved(session, () => page.click("#test-series"));
     const run = join(folder, model);
     for (const [name, bytes] of Object.entries(unzipSync(readFileSync(zip)))) {
       mkdirSync(join(run, name, ".."), { recursive: true });
       writeFileSync(join(run, name), bytes);
     }
-    const lines = await predictions(page, table);
+    const csv = await predictions(page, session, table);
     const [command, ...first] = deno;
     const args = [...first, "task", "--quiet", "predict", join(run, "weft-run"), table];
     const printed = execFileSync(command, args, { cwd: repository, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    assert.equal(printed.trimEnd(), lines, `${model}: predictions of deno task predict`);
+    const rows = printed.trimEnd().split("\n").map((line) => JSON.parse(line)).map(({ series, label, probabilities }) =>
+      [series, label, ...Object.values(probabilities)].join());
+    assert.deepEqual(csv.trimEnd().split("\n").slice(1), rows, `${model}: predictions of deno task predict`);
     for (const [kind, path] of [["zip archive", zip], ["folder", join(run, "weft-run")]]) {
       await drop(session, path);
       await waitFor(page, "status", "^The run is open");
-      assert.equal(await predictions(page, table), lines, `${model}: predictions of a dropped ${kind}`);
-      await page.select("#example", "waves");
+      assert.equal(await predictions(page, session, table), csv, `${model}: predictions of a dropped ${kind}`);
+      assert.equal(await page.$eval("#model", ({ value }) => value), model);
       await page.select("#example", "spirals");
-      await waitFor(page, "status", "^Press Train");
+      await waitFor(page, "status", "trained: [0-9.]+ %");
     }
     console.log(`${model}: drawn, exported, and equal in deno task predict and in a dropped run`);
   }
@@ -219,7 +413,7 @@ async function checkFiles() {
   await checkStates(page, fault, (state) => screenshots && { path: `${screenshots}/fault-${state}.png` });
 
   await drop(session, easyTable());
-  await waitFor(page, "data", "^60 series of 2 classes");
+  await waitFor(page, "data", "^60 series; 2 classes");
   assert.equal(await page.$eval("#fault", (box) => box.hidden), true);
   await page.click("#train");
   await waitFor(page, "status", "^Done");
@@ -234,8 +428,10 @@ async function checkFiles() {
     await page.click("#train");
     await new Promise((resolve) => setTimeout(resolve, wait));
     await page.select("#example", i % 2 ? "spirals" : "waves");
-    await waitFor(page, "status", "^Press Train");
-    await waitFor(page, "data", "^300 series");
+    await waitFor(page, "data", `^300 series; 2 classes: ${i % 2 ? "counter" : "slow"}`);
+    await waitFor(page, "status", i % 2 ? "trained: [0-9.]+ %" : "Epoch|Done");
+    if (i % 2 === 0) await page.click("#stop");
+    if (i % 2 === 0) await waitFor(page, "status", "^Stopped|^Done");
     assert.equal(await page.$eval("#fault", (box) => box.hidden), true, await textOf(page, "fault"));
   }
   console.log("other data are chosen while a model trains");
@@ -260,9 +456,16 @@ async function checkKeyboard() {
   await focus("model");
   await keyboard.type("fast");
   assert.equal(await page.$eval("#model", ({ value }) => value), "delta-cde");
+  await waitFor(page, "status", "^fast weights, trained");
+  await focus("full");
+  await keyboard.press(" ");
+  await keyboard.press("Tab");
+  await keyboard.press("Enter");
   await focus("epochs");
   await keyboard.press("ArrowDown");
+  await keyboard.down("Shift");
   await focus("train");
+  await keyboard.up("Shift");
   await keyboard.press("Enter");
   await waitFor(page, "status", "^Done");
   await focus("pad");
@@ -292,12 +495,27 @@ async function checkKeyboard() {
   server.close();
 }
 
-/** The first page of the site leads to the playground, although VitePress does not build it. */
+/** The first page of the site has a live demo, and leads to the playground, although VitePress does not build it. */
 async function checkLink() {
   const [browser, server] = [await launch(), await serve(site)];
   const faults = [];
   const address = `http://127.0.0.1:${server.address().port}`;
   const page = await openPage(browser, address, (text) => faults.push(text));
+  await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "no-preference" }]);
+  const start = performance.now();
+  await page.goto(`${address}/index.html`);
+  await page.waitForFunction(() => document.getElementById("moment")?.valueAsNumber > 2, { timeout });
+  console.log(`the demo of the first page moves ${((performance.now() - start) / 1000).toFixed(1)} s after the start`);
+  for (const model of ["delta-cde", "warp"]) {
+    await page.select(".demo #model", model);
+    await page.waitForSelector("#matrices svg", { timeout });
+  }
+  assert.match(await draw(page), /^counter-clockwise/);
+  // The other pages of the site end the demo.
+  const { length } = page.workers();
+  await page.click(".vp-doc a[href$='getting_started.html']");
+  await page.waitForFunction(() => document.querySelector("h1")?.textContent.startsWith("Getting started"), { timeout });
+  assert.equal(page.workers().length, length - 1);
   await page.goto(`${address}/index.html`, { waitUntil: "networkidle0" });
   await Promise.all([page.waitForNavigation(), page.click(".vp-doc a[href$='playground/index.html']")]);
   assert.equal(await page.$eval("h1", (title) => title.textContent), "Playground");
@@ -310,12 +528,20 @@ const start = performance.now();
 const size = readdirSync(join(site, "playground")).reduce((sum, name) => sum + gzipSync(readFileSync(join(site, "playground", name))).length, 0);
 console.log(`playground: ${size} bytes compressed, the code of GPUs included`);
 assert.ok(size <= sizeLimit, `${size} bytes, expected at most ${sizeLimit}`);
+const trained = readdirSync(join(site, "playground")).filter((name) => name.endsWith(".run")).map((name) => readFileSync(join(site, "playground", name)).length);
+console.log(`trained models: ${trained.join(", ")} bytes`);
+assert.ok(trained.reduce((sum, bytes) => sum + bytes) <= trainedLimit);
 const trainings = [
   { model: "neural-cde", epochs: 15 },
   { model: "delta-cde", epochs: 15 },
-  { model: "warp", epochs: 30 },
+  { model: "warp", epochs: 40 },
 ];
 await checkLink();
+await checkMotion();
+await checkLinks();
+await checkTables();
+await checkFuture();
+await checkTouch();
 await checkModels("CPU, isolated", { headers: isolation, trainings });
 await checkModels("CPU, not isolated", { headers: {}, trainings });
 await checkModels("WebGPU", {

@@ -19,18 +19,20 @@ export const isolation = {
   "cross-origin-embedder-policy": "require-corp",
 };
 
-/** Serves a folder on a free port of this machine, with these headers. `transferred` counts the bytes of the bodies. */
+/** Serves a folder on a free port of this machine, with these headers. `transferred` has the bytes of the bodies by path. */
 export async function serve(root, headers = {}) {
   const server = createServer(({ url }, response) => {
     const path = join(root, normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)));
     const file = path.endsWith("/") ? `${path}index.html` : path;
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end();
     const body = gzipSync(readFileSync(file));
-    server.transferred += body.length;
+    server.transferred.set(url, body.length);
     const type = types[extname(file)] ?? "application/octet-stream";
-    response.writeHead(200, { ...headers, "content-type": type, "content-encoding": "gzip" }).end(body);
+    // The names of assets contain a hash of their contents.
+    const cached = file.includes("/assets/") ? { "cache-control": "max-age=3600" } : {};
+    response.writeHead(200, { ...headers, ...cached, "content-type": type, "content-encoding": "gzip" }).end(body);
   });
-  server.transferred = 0;
+  server.transferred = new Map();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
 }

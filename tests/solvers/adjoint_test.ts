@@ -107,7 +107,7 @@ for (const [start, end] of [[true, true], [true, false], [false, true], [false, 
   });
 }
 
-for (const method of ["dopri5", "kvaerno3", "rk4"] as const) {
+for (const method of ["dopri5", "kvaerno5", "rk4"] as const) {
   Deno.test(`transformations of the continuous adjoint of ${method} agree with the direct adjoint`, async () => {
     const w = numbers([0.3, -0.7]);
     const y0 = tensor([[[1, 2]], [[0.5, 3]], [[4, 1]]], { dtype });

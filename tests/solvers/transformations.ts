@@ -143,10 +143,10 @@ export const kinds: readonly Kind[] = [
   ode("reversible_heun, reversible", { method: "reversible_heun", stepSize: 0.25, adjoint: "reversible" }),
   ode("reversible_heun, direct", { method: "reversible_heun", stepSize: 0.25 }),
   ode("rk4, continuous", { method: "rk4", stepSize: 0.05, adjoint: "continuous" }, { tolerance: 1e-5 }),
+  // An implicit method of order 5 differs from the method of order 3 in its tableau alone.
   adaptive("kvaerno3", { method: "kvaerno3", rtol: 1e-6, atol: 1e-8 }),
-  adaptive("kvaerno5", { method: "kvaerno5", rtol: 1e-8, atol: 1e-10 }),
-  adaptive("kvaerno5, norm sample, checkpoint", {
-    ...{ method: "kvaerno5", rtol: 1e-8, atol: 1e-10, norm: "sample", adjoint: "checkpoint" },
+  adaptive("kvaerno3, norm sample, checkpoint", {
+    ...{ method: "kvaerno3", rtol: 1e-6, atol: 1e-8, norm: "sample", adjoint: "checkpoint" },
   }),
   // Every step ends at a jump, so that no step depends on the state.
   adaptive("implicit_euler", {

@@ -31,6 +31,7 @@ Deno.test("relative links are replaced, links in code and links to other hosts a
 
 Deno.test("the site has every file that its pages reach, and links lead to the places of the files", async () => {
   const { texts, copies } = await stage(repositoryOf({
+    "docs/index.md": "# First\n",
     "docs/README.md":
       "# Weft\n\n[guide](guides/a.md#part) [contribute](../CONTRIBUTING.md) ![p](figures/p.svg)\n",
     "docs/guides/a.md":
@@ -42,6 +43,7 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
   }));
   assert.deepEqual([...texts.keys()].sort(), [
     "CONTRIBUTING.md",
+    "contents.md",
     "guides/a.md",
     "index.md",
     "source/src/f.ts.md",
@@ -51,10 +53,10 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
     ["figures/p.svg", "docs/figures/p.svg"],
     ["public/tables/t.csv", "docs/tables/t.csv"],
   ]);
-  assert.match(texts.get("index.md")!, /\[guide\]\(\/guides\/a\.html#part\).*!\[p\]\(figures\/p\.svg\)/);
+  assert.match(texts.get("contents.md")!, /\[guide\]\(\/guides\/a\.html#part\).*!\[p\]\(figures\/p\.svg\)/);
   assert.match(
     texts.get("guides/a.md")!,
-    /\(\/source\/src\/f\.ts\.html\).*\(\/source\/src\/index\.html\).*\(\/tables\/t\.csv\).*\[Weft\]\(\/index\.html\)/,
+    /\(\/source\/src\/f\.ts\.html\).*\(\/source\/src\/index\.html\).*\(\/tables\/t\.csv\).*\[Weft\]\(\/contents\.html\)/,
   );
   assert.match(
     texts.get("source/src/index.md")!,
@@ -63,14 +65,16 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
   assert.match(texts.get("source/src/f.ts.md")!, /^# src\/f\.ts\n\n````ts\nexport const f = 1;\n````$/m);
 });
 
-Deno.test("a link to the source of the playground becomes a link to its page, which is not staged", async () => {
-  const { texts } = await stage(repositoryOf({ "docs/README.md": "[play](../web)\n", "web/main.ts": "" }));
-  assert.deepEqual([...texts], [["index.md", "[play](/playground/index.html)\n"]]);
+Deno.test("a link to the source of the playground becomes a link to its page, which the search finds", async () => {
+  const files = { "docs/index.md": "[play](../web)\n", "docs/README.md": "", "web/main.ts": "" };
+  const { texts } = await stage(repositoryOf(files));
+  assert.equal(texts.get("index.md"), "[play](/playground/index.html)\n");
+  assert.match(texts.get("playground/index.md")!, /^# Playground: train in a browser\n/);
 });
 
 Deno.test("a link to a missing file stops the build", async () => {
   await assert.rejects(
-    stage(repositoryOf({ "docs/README.md": "[a](missing.md)" })),
+    stage(repositoryOf({ "docs/index.md": "", "docs/README.md": "[a](missing.md)" })),
     /no file docs\/missing\.md/,
   );
 });

@@ -1,26 +1,29 @@
 /** The session of the playground's worker. */
 import assert from "node:assert/strict";
 import { DataError, WeftError } from "../../src/device/errors.ts";
-import type { Choice } from "../../web/messages.ts";
-import { begin, heldOut, load, look, open, predict, push, save, train } from "../../web/session.ts";
+import { zipOf } from "../../src/data/zip.ts";
+import { forecast } from "../../src/series/run/learn.ts";
+import { futureModel, futureName, futureSet, futureSteps, pastSteps } from "../../web/future.ts";
+import type { Choice, Row } from "../../web/messages.ts";
+import { load, look, lookAgain, next, open, predict, save, testSeries, train } from "../../web/session.ts";
 
 const choice: Choice = { model: "neural-cde", path: "hermite", method: "midpoint", device: "cpu", epochs: 4 };
+const { signal } = new AbortController();
 
 /** Trains on spirals. */
-async function trainOnSpirals(
-  change: Partial<Choice>,
-  signal = new AbortController().signal,
-  onEpoch = async () => {},
-) {
+async function trainOnSpirals(change: Partial<Choice>, stopped = signal, onEpoch = async () => {}) {
   await load("spirals");
-  return await train({ ...choice, ...change }, signal, onEpoch);
+  return await train({ ...choice, ...change }, stopped, onEpoch);
 }
 
-/** Predictions of the held-out series. */
-async function predictions(): Promise<{ series: string; probabilities: Record<string, number> }[]> {
-  const lines = await predict(new File([heldOut()], "held-out.csv"));
-  return lines.split("\n").map((line) => JSON.parse(line));
-}
+/** Predictions of the series of the test set. */
+const predictions = () => predict(new File([testSeries()], "test.csv"));
+
+/** A drawn half circle. */
+const drawn: Row[] = [0, 1, 2, 3, 4, 5].map((i) => ({
+  time: i / 20,
+  values: [Math.cos(i / 2), i === 3 ? NaN : Math.sin(i / 2)],
+}));
 
 for (
   const [name, change] of [
@@ -33,56 +36,96 @@ for (
   Deno.test(`the view of ${name} ends with the prediction of the run [cpu]`, async () => {
     await trainOnSpirals(change);
     for (const { series, probabilities } of (await predictions()).slice(0, 2)) {
-      const view = (await look(series))!;
-      const { states, at, path, times } = view;
-      assert.deepEqual([path[0].length, states.length], [at.length, at.length]);
-      assert.ok(Math.abs(at.at(-1)! - times.at(-1)!) < 1e-5);
+      const { view } = (await look(series, 0))!;
+      const { states, curve, curveTimes, times } = view;
+      assert.deepEqual([curve[0].length, states.length], [curveTimes.length, times.length]);
+      assert.ok(Math.abs(curveTimes.at(-1)! - times.at(-1)!) < 1e-5);
       const last = view.probabilities.map((along) => along.at(-1)!);
-      Object.values(probabilities).forEach((expected, i) => assert.ok(Math.abs(last[i] - expected) < 0.03));
+      Object.values(probabilities).forEach((expected, i) => assert.ok(Math.abs(last[i] - expected) < 2e-3));
     }
+  });
+
+  Deno.test(`the plane of ${name} has the prediction of the next observation at its place [cpu]`, async () => {
+    const { path } = { ...choice, ...change };
+    await trainOnSpirals(change);
+    const { channels: [x, y], gap } = await load("spirals", { trained: new File([await save()], "run.zip") });
+    await look(drawn.slice(0, 3), 2);
+    const { side, probabilities } = (await next(2)).plane!;
+    const [column, row] = [4, 11];
+    const at = (low: number, high: number, share: number) => low + (high - low) * share / (side - 1);
+    const values = [at(x.low, x.high, column), at(y.low, y.high, side - 1 - row)];
+    const { view } = (await look([...drawn.slice(0, 3), { time: drawn[2].time + gap, values }], 3))!;
+    const expected = view.probabilities.map((along) => along.at(-1)!);
+    // A natural spline changes its past with each observation, and the plane does not.
+    const tolerance = path === "natural" ? 0.2 : 1e-3;
+    probabilities[row * side + column].forEach((p, i) => assert.ok(Math.abs(p - expected[i]) < tolerance));
   });
 }
 
-Deno.test("a model without access to its states has no view [cpu]", async () => {
+Deno.test("a model without access to its states shows the predictions of the observations so far [cpu]", async () => {
   await trainOnSpirals({ model: "s4d", method: undefined, epochs: 1 });
-  assert.equal(await look("1"), undefined);
+  const [{ series, probabilities }] = await predictions();
+  const { view, next: { plane } } = (await look(series, 0))!;
+  assert.deepEqual([view.states, plane], [[], undefined]);
+  assert.deepEqual(view.probabilities.map((along) => along.length), [view.times.length, view.times.length]);
+  Object.values(probabilities).forEach((p, i) =>
+    assert.ok(Math.abs(p - view.probabilities[i].at(-1)!) < 1e-6)
+  );
+});
+
+Deno.test("the forecast continues the season of a drawn curve, within its interval [cpu]", async () => {
+  const { files } = await forecast(futureSet(), { ...futureModel, device: "cpu" });
+  const info = await load(futureName, { trained: new File([zipOf(files)], "future.zip") });
+  assert.equal(info.futureSteps, futureSteps);
+  const season = (t: number) => Math.sin(t / 2);
+  const rows = Array.from({ length: pastSteps }, (_, time): Row => ({ time, values: [season(time)] }));
+  const { next: { forecast: found }, view } = (await look(rows, pastSteps - 1))!;
+  assert.equal(view.times.length, pastSteps);
+  const { times, mean, low, high } = found!;
+  assert.deepEqual(times, Array.from({ length: futureSteps }, (_, i) => pastSteps + i));
+  const inside = times.filter((t, i) => low[i] <= season(t) && season(t) <= high[i]);
+  assert.ok(inside.length >= futureSteps / 2, `${inside.length} steps within the interval`);
+  assert.ok(mean.every((value, i) => i >= 6 || Math.abs(value - season(times[i])) < 0.4), `${mean}`);
+  assert.equal((await look(rows.slice(0, 2), 1))!.next.forecast, undefined);
+  assert.equal((await look(info.series[0].name, 10))!.next.forecast!.times[0], 11);
 });
 
 Deno.test("the matrices of a view are the parts of the state [cpu]", async () => {
   await trainOnSpirals({ model: "warp", epochs: 1 });
-  const { matrices, states } = (await look("1"))!;
+  const { view: { matrices, states } } = (await look("1", 0))!;
   const ends = matrices.map(({ start, rows, columns }) => start + rows * columns);
   assert.deepEqual(matrices.map(({ start }) => start), [0, ...ends.slice(0, -1)]);
   assert.equal(ends.at(-1), states[0].length);
 });
 
-Deno.test("a saved run opens with the same predictions, and predicts a drawn series [cpu]", async () => {
+Deno.test("a saved run opens with the same predictions, alone or with its example data [cpu]", async () => {
   await trainOnSpirals({ epochs: 2 });
-  const table = new File([heldOut()], "held-out.csv");
-  const lines = await predict(table);
-  const info = await open([new File([await save()], "run.zip")], "cpu");
+  const table = new File([testSeries()], "test.csv");
+  const expected = await predict(table);
+  const trained = new File([await save()], "run.zip");
+  const info = await open([trained], "cpu");
   assert.deepEqual([info.classes, info.channels.map(({ name }) => name)], [
     ["counter-clockwise", "clockwise"],
     ["x", "y"],
   ]);
-  assert.equal(await predict(table), lines);
-  begin();
-  await push(0, [1, 0]);
-  const { probabilities } = await push(info.gap, [0.8, NaN]);
-  assert.deepEqual(Object.keys(probabilities), info.classes);
-  assert.equal((await look(undefined))!.times.length, 2);
+  assert.deepEqual(await predict(table), expected);
+  assert.equal((await look(drawn, 0))!.view.times.length, drawn.length);
+  const opened = await load("spirals", { trained });
+  assert.deepEqual([opened.series.length, opened.trained?.model], [300, "neural-cde"]);
+  assert.deepEqual(await predict(table), expected);
 });
 
-Deno.test("a drawn series is predicted while the model trains [cpu]", async () => {
-  const answers: string[] = [];
-  await trainOnSpirals({ epochs: 2 }, undefined, async () => {
-    begin();
-    answers.push((await push(0, [1, 0])).label);
+Deno.test("the view changes while the model trains [cpu]", async () => {
+  const last: number[] = [];
+  await load("spirals");
+  await look("1", 0);
+  await train({ ...choice, epochs: 3 }, signal, async () => {
+    last.push((await lookAgain())!.view.probabilities[0].at(-1)!);
   });
-  assert.equal(answers.length, 2);
+  assert.equal(new Set(last).size, 3);
 });
 
-Deno.test("a training that is stopped keeps its best weights [cpu]", async () => {
+Deno.test("a training that is stopped keeps its best weights, and is repeated by its number of epochs [cpu]", async () => {
   const controller = new AbortController();
   const { accuracy } = await trainOnSpirals(
     { epochs: 50 },
@@ -90,13 +133,16 @@ Deno.test("a training that is stopped keeps its best weights [cpu]", async () =>
     () => Promise.resolve(controller.abort()),
   );
   assert.equal(accuracy, undefined);
-  assert.equal((await predictions()).length, 44);
+  const stopped = await predictions();
+  assert.equal(stopped.length, 44);
+  await trainOnSpirals({ epochs: 50, stopAfter: 1 });
+  assert.deepEqual(await predictions(), stopped);
 });
 
-Deno.test("without a model, a table and a drawn series are rejected", async () => {
+Deno.test("without a model, a table is rejected, and no series is looked at", async () => {
   await load("waves");
   await assert.rejects(predict(new File([], "new.csv")), WeftError);
-  await assert.rejects(push(0, [1]), { code: "unreadable-file" });
+  assert.equal(await look("1", 0), undefined);
 });
 
 Deno.test("a table with a wrong cell is rejected with its line, and the data before remain [cpu]", async () => {
@@ -106,8 +152,16 @@ Deno.test("a table with a wrong cell is rejected with its line, and the data bef
     load(broken),
     (error) => error instanceof DataError && error.code === "invalid-cell" && error.row === 3,
   );
-  assert.equal(
-    (await train({ ...choice, epochs: 1 }, new AbortController().signal, async () => {})).device.length > 0,
-    true,
-  );
+  assert.equal((await train({ ...choice, epochs: 1 }, signal, async () => {})).device.length > 0, true);
+});
+
+Deno.test("a table that training would reject is rejected when it is read", async () => {
+  const rows = ["a,0,1", "a,1,2", "b,0,1", "b,1,2"];
+  for (
+    const [text, reason] of [
+      [["series,time,x", ...rows], /no column "label"/],
+      [["series,time,x,label", ...rows.map((row) => `${row},up`)], /only the label "up"/],
+      [["series,time,x,label", ...rows.map((row) => `${row},${row[0]}`)], /fewer than 3 series/],
+    ] as const
+  ) await assert.rejects(load(new File([text.join("\n")], "small.csv")), reason);
 });

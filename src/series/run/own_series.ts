@@ -277,7 +277,8 @@ async function readTargets(settings: SeriesSettings, _key: Key, earlier?: DataRe
   return set;
 }
 
-function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
+/** @throws {DataError} If a set has too few classes, or too few series of a class, to train a classifier. */
+export function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
   if (classes.length < 2) {
     const expected = "at least two different labels";
     const details = { option: "target", column: "label", expected } as const;

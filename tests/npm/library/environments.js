@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import puppeteer from "puppeteer-core";
 import { isolation, serve } from "../server.js";
-import { bundlesOf } from "./golden_tests.js";
+import { bundlesOf, goldenTests } from "./golden_tests.js";
 
 /** Most milliseconds for the tests of a layer. All environments together take up to a minute on two idle cores. */
 const limit = 300_000;
@@ -66,15 +66,26 @@ async function openChromium({ isIsolated, flags = [], settings = { variables: {}
   };
 }
 
-/** Opens an environment by its name: `run` runs a layer's tests and returns the counts of `runTests`. */
+const all = Object.keys(goldenTests);
+
+/**
+ * Layers that an environment can change on the CPU: memory, threads and WebAssembly. The other layers compute with their kernels and
+ * loops, and run in Node.
+ */
+const kernels = ["device", "tensor", "compile"];
+
+/** Environments: the layers that run, and a function that opens one. `run` runs a layer's tests and returns the counts of `runTests`. */
 export const environments = {
-  "Node, CPU": () => ({ run: runInNode, close: () => {} }),
-  "Chromium, CPU, isolated": () => openChromium({ isIsolated: true }),
-  "Chromium, CPU, not isolated": () => openChromium({ isIsolated: false }),
-  "Chromium, WebGPU": () =>
-    openChromium({
-      isIsolated: true,
-      flags: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
-      settings: { variables: { WEFT_REQUIRE_WEBGPU: "1" }, pattern: "webgpu" },
-    }),
+  "Node, CPU": { layers: all, open: () => ({ run: runInNode, close: () => {} }) },
+  "Chromium, CPU, isolated": { layers: kernels, open: () => openChromium({ isIsolated: true }) },
+  "Chromium, CPU, not isolated": { layers: kernels, open: () => openChromium({ isIsolated: false }) },
+  "Chromium, WebGPU": {
+    layers: all,
+    open: () =>
+      openChromium({
+        isIsolated: true,
+        flags: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+        settings: { variables: { WEFT_REQUIRE_WEBGPU: "1" }, pattern: "webgpu" },
+      }),
+  },
 };
