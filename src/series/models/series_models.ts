@@ -1,12 +1,12 @@
 /** All models of users' own series. */
 import { forecastModels } from "./next_step_models.ts";
-import { constant, lastValueModel } from "./baselines.ts";
-import { blendOf } from "./blend.ts";
+import { constant, lastValueModel } from "./fitted/baselines.ts";
+import { blendOf } from "./fitted/blend.ts";
 import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
 import { randomConvolutions } from "./ridge_network.ts";
-import { summaryModel } from "./summary_model.ts";
+import { summaryModel } from "./fitted/summary_model.ts";
 import { boostedTrees } from "./trees/tree_network.ts";
 import { treeForecaster } from "./trees/tree_forecaster.ts";
 import {

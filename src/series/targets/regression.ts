@@ -7,7 +7,7 @@ import type { Calibration, Measures, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import { meanOutput } from "../models/ensemble.ts";
-import { fitLastValues, type LastValueWeights, readLastValues } from "../models/baselines.ts";
+import { fitLastValues, type LastValueWeights, readLastValues } from "../models/fitted/baselines.ts";
 import { closedForm, gradientTraining } from "./learning.ts";
 import type { SeriesTask } from "./score.ts";
 import {

@@ -1,19 +1,19 @@
 /** A blend of models that are fitted in closed form: a weighted mean of their predictions. */
-import { parameterOf } from "../../nn/layer.ts";
-import { tensor, zeros } from "../../tensor/creation.ts";
-import { concatenate } from "../../tensor/functions.ts";
-import { tidy } from "../../tensor/scope.ts";
-import { probabilitiesOf } from "../record/predictions.ts";
-import { chooseWeights } from "../math/choose_weights.ts";
-import { log } from "../math/elementary.ts";
-import { fitTemperature } from "../targets/temperature.ts";
+import { parameterOf } from "../../../nn/layer.ts";
+import { tensor, zeros } from "../../../tensor/creation.ts";
+import { concatenate } from "../../../tensor/functions.ts";
+import { tidy } from "../../../tensor/scope.ts";
+import { probabilitiesOf } from "../../record/predictions.ts";
+import { chooseWeights } from "../../math/choose_weights.ts";
+import { log } from "../../math/elementary.ts";
+import { fitTemperature } from "../../targets/temperature.ts";
 import {
   type FittedModelKind,
   readAlike,
   requireFiniteOutputs,
   type SeriesNetwork,
   type SeriesNetworkOptions,
-} from "./series_network.ts";
+} from "../series_network.ts";
 
 /** Smallest probability whose logarithm is a score. */
 const minProbability = 1e-12;

@@ -1,10 +1,10 @@
 /** The simplest models for classes and numbers, which every other model must win against. */
-import type { Series } from "../../data/series.ts";
-import { inverseDeviations } from "../math/ridge.ts";
-import type { DataRecord } from "../record/data_record.ts";
-import { scaledValue } from "../record/scaled_values.ts";
-import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import type { FittedModelKind } from "./series_network.ts";
+import type { Series } from "../../../data/series.ts";
+import { inverseDeviations } from "../../math/ridge.ts";
+import type { DataRecord } from "../../record/data_record.ts";
+import { scaledValue } from "../../record/scaled_values.ts";
+import { fitOutputs, linearOfFeatures } from "../linear_of_features.ts";
+import type { FittedModelKind } from "../series_network.ts";
 
 /** Features of a series for a linear model. */
 type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;

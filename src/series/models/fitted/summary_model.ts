@@ -1,11 +1,11 @@
 /** A linear model of summaries as a model, with the features of the linear model beside networks. */
-import type { Series } from "../../data/series.ts";
-import { chooseRidge } from "../math/choose_ridge.ts";
-import type { DataRecord } from "../record/data_record.ts";
-import { featuresOfSeries } from "../record/running_summary.ts";
-import { foldsOfSeries } from "../read/split_series.ts";
-import { linearOfFeatures } from "./linear_of_features.ts";
-import type { FittedModelKind } from "./series_network.ts";
+import type { Series } from "../../../data/series.ts";
+import { chooseRidge } from "../../math/choose_ridge.ts";
+import type { DataRecord } from "../../record/data_record.ts";
+import { featuresOfSeries } from "../../record/running_summary.ts";
+import { foldsOfSeries } from "../../read/split_series.ts";
+import { linearOfFeatures } from "../linear_of_features.ts";
+import type { FittedModelKind } from "../series_network.ts";
 
 /** Number of folds that choose the powers of the correlations. */
 const foldCount = 5;
