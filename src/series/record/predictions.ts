@@ -140,17 +140,3 @@ export type TaskKind = "classify" | "regress" | "forecast";
 
 /** All kinds of prediction. */
 export const taskKinds: readonly TaskKind[] = ["classify", "regress", "forecast"];
-
-/**
- * Class probabilities in float64, so that their sum is 1.
- *
- * @param logits Scores of the classes, up to an additive constant.
- * @param temperature Divisor of the scores, above 0. Values above 1 make the probabilities more uniform.
- */
-export function probabilitiesOf(logits: ArrayLike<number>, temperature = 1): number[] {
-  let top = -Infinity;
-  for (let i = 0; i < logits.length; i++) top = Math.max(top, logits[i]);
-  const weights = Array.from(logits, (logit) => exp((logit - top) / temperature));
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return weights.map((weight) => weight / sum);
-}

@@ -7,7 +7,7 @@ import { foldsOfSeries } from "../read/split_series.ts";
 import { featuresOfSeries } from "../record/running_summary.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { scaledValue } from "../record/scaled_values.ts";
-import { fitTemperature } from "./temperature.ts";
+import { fitTemperature } from "../math/temperature.ts";
 
 /** Maximum number of series of a fit. */
 const maxSeries = 2000;

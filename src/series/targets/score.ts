@@ -2,8 +2,7 @@
 import type { Series } from "../../data/series.ts";
 import type { Task } from "../../train/task.ts";
 import { argmax } from "./metrics/classes.ts";
-import { probabilitiesOf } from "../record/predictions.ts";
-import { fitTemperature } from "./temperature.ts";
+import { fitTemperature, probabilitiesOf } from "../math/temperature.ts";
 
 /** A task whose model can predict the validation set. */
 export interface SeriesTask extends Task {

@@ -9,8 +9,7 @@ import {
 import { quantileOf } from "../../../src/data/quantile.ts";
 import { coverage, pinballLoss, quantileCrps } from "../../../src/series/targets/metrics/forecasts.ts";
 import { numberMeasures } from "../../../src/series/targets/metrics/numbers.ts";
-import { fitTemperature } from "../../../src/series/targets/temperature.ts";
-import { probabilitiesOf } from "../../../src/series/record/predictions.ts";
+import { fitTemperature, probabilitiesOf } from "../../../src/series/math/temperature.ts";
 
 function assertNear(actual: number, expected: number, name: string, tolerance = 1e-12) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${name}: ${actual}, expected ${expected}`);

@@ -3,10 +3,9 @@ import { parameterOf } from "../../../nn/layer.ts";
 import { tensor, zeros } from "../../../tensor/creation.ts";
 import { concatenate } from "../../../tensor/functions.ts";
 import { tidy } from "../../../tensor/scope.ts";
-import { probabilitiesOf } from "../../record/predictions.ts";
 import { chooseWeights } from "../../math/choose_weights.ts";
 import { log } from "../../math/elementary.ts";
-import { fitTemperature } from "../../targets/temperature.ts";
+import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
 import {
   type FittedModelKind,
   readAlike,

@@ -2,8 +2,7 @@
  * Temperature scaling (Guo et al., "On Calibration of Modern Neural Networks", 2017, section 4.2): the
  * divisor of a model's scores with the smallest log loss on samples outside the training set.
  */
-import { probabilitiesOf } from "../record/predictions.ts";
-import { exp, log } from "../math/elementary.ts";
+import { exp, log } from "./elementary.ts";
 
 /** Minimum temperature. */
 export const coolest = 0.05;
@@ -47,4 +46,18 @@ export function fitTemperature(scores: readonly ArrayLike<number>[], labels: Arr
     }
   }
   return exp((low + high) / 2);
+}
+
+/**
+ * Class probabilities in float64, so that their sum is 1.
+ *
+ * @param logits Scores of the classes, up to an additive constant.
+ * @param temperature Divisor of the scores, above 0. Values above 1 make the probabilities more uniform.
+ */
+export function probabilitiesOf(logits: ArrayLike<number>, temperature = 1): number[] {
+  let top = -Infinity;
+  for (let i = 0; i < logits.length; i++) top = Math.max(top, logits[i]);
+  const weights = Array.from(logits, (logit) => exp((logit - top) / temperature));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
 }
