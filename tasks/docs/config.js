@@ -27,7 +27,10 @@ export default {
     notFound: { linkLabel: "Take me home" },
     search: {
       provider: "local",
-      options: { _render: renderForSearch, miniSearch: { searchOptions: { boostDocument } } },
+      options: {
+        _render: renderForSearch,
+        miniSearch: { searchOptions: { boostDocument, fuzzy: toleranceOf } },
+      },
     },
   },
 };
@@ -41,6 +44,11 @@ function boostDocument(page, term, fields) {
   if (fields?.title?.toLowerCase() === term) return 8;
   if (/\/(playground|start|guides)\//.test(page)) return 4;
   return /\/(CHANGELOG|contents|index|internals|bench|examples)\b/.test(page) ? 0.5 : 1;
+}
+
+/** Share of the letters of a word that may differ. Of short words none: "GPU" is not "GRU". */
+function toleranceOf(term) {
+  return term.length > 3 ? 0.2 : false;
 }
 
 /** Leaves out pages of code. */

@@ -49,5 +49,5 @@ const runs: RecallRun[] = [0.5, 0.75].map((accuracy, seed) => ({
 Deno.test("the recall figure is an SVG file with one line per seed in the colour of its rule", () => {
   const svg = recallFigure(runs);
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
-  assert.equal(svg.match(/<g class="c0 solid">/g)!.length, 2);
+  assert.equal(svg.match(/<g class="c0 solid"/g)!.length, 2);
 });
