@@ -10,7 +10,7 @@ import type { DataRecord } from "../src/series/record/data_record.ts";
 import { wholeSeriesKinds } from "../src/series/models/model.ts";
 import { seriesModels } from "../src/series/models/series_models.ts";
 import { ownNetwork } from "../src/series/run/own_series.ts";
-import { probabilitiesOf } from "../src/series/record/predictions.ts";
+import { probabilitiesOf } from "../src/series/math/temperature.ts";
 import { RunningSummary } from "../src/series/record/running_summary.ts";
 import { scaledSeries, scaledValue, unscaledValue } from "../src/series/record/scaled_values.ts";
 import { seriesNetwork } from "../src/series/models/series_network.ts";
