@@ -31,7 +31,7 @@ try {
   const server = await serve({});
   const { printed } = await open(browser, server, "trained.html");
   const text = await printed;
-  assert.match(text, /^9 models and 10 damaged runs; a model of the page predicts b$/);
+  assert.match(text, /^10 models and 10 damaged runs; a model of the page predicts b$/);
   console.log(`Chromium: ${text}`);
   const { page } = await open(browser, server, "predictions.html");
   const answers = async () => {
