@@ -27,7 +27,6 @@ import {
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { pathOf, type ShaderMemory } from "./shader_memory.ts";
 import type { WorkgroupShape } from "./choose_workgroup.ts";
-import type { Blocks } from "./block_size.ts";
 import type { SumKernel } from "./split_sums.ts";
 
 const texts: ByKind<Item, [code: ChainCode], void> = {
@@ -43,11 +42,12 @@ const texts: ByKind<Item, [code: ChainCode], void> = {
 export function chainText(
   chain: Chain,
   memory: ShaderMemory,
-  workgroup: Blocks,
+  { samples, lanes }: WorkgroupShape,
 ): FunctionText {
+  const workgroup = { samples, lanes };
   const [head] = chain;
   const isForAllSamples = tileOf(head, workgroup).samples > 1;
-  const f = new FunctionText(workgroup.lanes > 1, isForAllSamples);
+  const f = new FunctionText(isForAllSamples);
   const { result: epilogue, lines } = f.capture(() => epilogueOf(f, chain, memory));
   if (!isForAllSamples) f.push(...lines);
   byKind(texts, head, { f, memory, workgroup, epilogue, prelude: lines });
@@ -55,10 +55,9 @@ export function chainText(
 }
 
 /** Elements, samples and terms that an invocation computes at once. */
-export function tileOf(head: Item, workgroup: Blocks): Tile {
+export function tileOf(head: Item, workgroup: WorkgroupShape): Tile {
   if (head.kind === "contract") return tileOfProduct(head, workgroup);
-  const terms = head.kind === "reduce" ? reduceUnroll(workgroup) : 1;
-  return { outputs: 1, samples: 1, terms, termsAhead: terms };
+  return { outputs: 1, samples: 1, terms: head.kind === "reduce" ? reduceUnroll(workgroup) : 1 };
 }
 
 /** output[i] = expression(operands[0][i], ...). */
@@ -73,11 +72,13 @@ function mapText(kernel: MapKernel, { f, memory, workgroup, epilogue }: ChainCod
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
   inputs.forEach((name, i) => {
-    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(names)};`);
+    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
   });
-  each(f, sizeOf(output.shape), workgroup, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
-    ...inputs.flatMap((name, i) => sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(names)};`]),
+    ...inputs.flatMap((name, i) =>
+      sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
+    ),
     ...value.lines,
     ...store(names, value.result),
     ...epilogue("i", value.result),
@@ -86,12 +87,7 @@ function mapText(kernel: MapKernel, { f, memory, workgroup, epilogue }: ChainCod
 
 /** Terms of a reduction that an invocation reads at once. */
 function reduceUnroll({ lanes }: WorkgroupShape): number {
-  return lanes === 1 ? 1 : 8;
-}
-
-/** Emits statements for the elements of an invocation. */
-function each(f: FunctionText, size: number, { lanes }: WorkgroupShape, body: readonly string[]): void {
-  eachElement(f, f.size("count", size), size, lanes, 1, body);
+  return lanes === 1 ? 1 : 4;
 }
 
 /** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
@@ -113,7 +109,7 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, workgroup, ep
   });
   const { lines, names } = coordinatesOf(f, outer.shape);
   const outerLengths = inner.shape.slice(0, -1).map((length, axis) =>
-    f.size(`terms${axis}`, terms === 0 ? 0 : length)
+    f.param(`terms${axis}`, terms === 0 ? 0 : length)
   );
   const innermost = termsText(f, kernel, terms === 0 ? 0 : inner.shape.at(-1)!);
   const combination = { sum: add, max, min }[reduction](input(0, output.dtype), input(1, output.dtype));
@@ -127,18 +123,20 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, workgroup, ep
     ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression(constant(first, output.dtype), [], "s");
-  each(f, sizeOf(output.shape), workgroup, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
     ...innermost.lines,
     `var total = ${start.result};`,
     ...outerLengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
-    ...eachTerm(innermost, reduceUnroll(workgroup), {
-      reads: (k) => inputs(k).map((name, i) => `let ${name} = ${sources[i].read(coordinates(k))};`),
+    ...eachTerm(innermost.count, reduceUnroll(workgroup), {
+      reads: (k) =>
+        inputs(k).map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates(k)))};`),
       add: (k) => {
         const value = expression(root, inputs(k), `v${k}_`);
         const combined = expression(combination, ["total", value.result], `w${k}_`);
         return [...value.lines, ...combined.lines, `total = ${combined.result};`];
       },
+      advance: () => [],
     }),
     ...outerLengths.map(() => "}"),
     ...store(names, "total"),
@@ -151,15 +149,15 @@ function gatherText(
   { operands: [table, indices], output }: GatherKernel,
   { f, memory, workgroup, epilogue }: ChainCode,
 ): void {
-  const rows = f.size("rows", table.shape[0]);
+  const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression(constant(NaN, output.dtype), [], "n");
-  each(f, sizeOf(output.shape), workgroup, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
-    `let wanted = u32(${positions.read([row])});`,
-    `let found = ${source.read([`min(wanted, ${rows} - 1u)`, column])};`,
+    `let wanted = u32(${positions.read(positions.at([row]))});`,
+    `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
     ...nan.lines,
     `let value = select(${nan.result}, found, wanted < ${rows});`,
     ...epilogue("i", "value"),
@@ -170,7 +168,7 @@ function loadText(load: Load, { f, memory, workgroup, epilogue }: ChainCode): vo
   const { place, output } = load;
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  each(f, elementsOf(load), workgroup, [`let x = ${value};`, ...epilogue("i", "x")]);
+  eachElement(f, elementsOf(load), workgroup.lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
 }
 
 function storeText(store: Store, { f, memory, workgroup, epilogue }: ChainCode): void {
@@ -179,8 +177,8 @@ function storeText(store: Store, { f, memory, workgroup, epilogue }: ChainCode):
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
   const { lines, names } = coordinatesOf(f, walk.shape);
-  const value = toWord(place.group.word, operand.dtype, source.read(names));
-  each(f, elementsOf(store), workgroup, [
+  const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
+  eachElement(f, elementsOf(store), workgroup.lanes, [
     ...lines,
     `if (own < valid) { ${element("i")} = ${value}; }`,
     ...epilogue("i", "0.0"),
