@@ -20,14 +20,14 @@ const { h100 } = machines;
 const rates = h100.rates!;
 
 /** Bytes of workgroup memory in KiB, and the machine. The smallest has the least limits that WebGPU allows. */
-const layouts: readonly (readonly [memory: number, machine: Machine])[] = [
+export const layouts: readonly (readonly [memory: number, machine: Machine])[] = [
   [16, { ...h100, limits: defaultLimits }],
   [32, { ...h100, limits: { ...h100.limits, maxComputeWorkgroupStorageSize: 32 * 1024 } }],
   [48, h100],
 ];
 
 /** A training step by name. Speech Commands also has the batch size of the paper and exact gradients. */
-const steps: Readonly<Record<string, () => { readonly step: () => unknown }>> = {
+export const steps: Readonly<Record<string, () => { readonly step: () => unknown }>> = {
   ...Object.fromEntries(workloadNames.map((name) => [name, () => prepare(name)])),
   "ncde-speech-adjoint@1024": () => prepare("ncde-speech-adjoint@1024"),
   "ncde-speech-direct": () => prepare("ncde-speech-adjoint", "direct"),

@@ -48,6 +48,12 @@ const described = {
     summary: "Write the layouts of all workloads on a GPU and estimate their times; needs no GPU",
     permissions: "figures",
   },
+  "gpu-code": {
+    file: "gpu_code.ts",
+    summary:
+      "Write the shaders of all workloads, and figures of a compiler about their machine code; needs no GPU",
+    permissions: "processes",
+  },
   "series-models": {
     file: "series_models.ts",
     summary: "Measure a training step of every model that reads series: seconds and memory",
