@@ -93,7 +93,7 @@ testLong(
       record.training!.compared!.map(({ reason }) => reason),
       [
         ...Array<undefined>(3).fill(undefined),
-        ...Array<string>(5).fill("not started: random-convolutions makes no error"),
+        ...Array<string>(6).fill("not started: random-convolutions makes no error"),
       ],
     );
     const report = await Deno.readTextFile(run.folder.report);
