@@ -6,7 +6,7 @@ export const goldenTests = {
   device: ["cpu", "elementwise_kernels", "float32_math", "cyclic_reduction", "scatter_add", "webgpu_matmul"],
   tensor: ["primitives", "products", "random", "eager_memory", "float32_sweep"],
   autodiff: ["primitives", "grad"],
-  compile: ["scan", "loop", "jit", "plan"],
+  compile: ["scan", "loop", "jit"],
   paths: ["golden", "signature", "path"],
   solvers: ["odeint", "cdeint", "methods"],
   models: [
