@@ -1,6 +1,5 @@
 /** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
 import type { BlockSums } from "./block_mean.ts";
-import { exp } from "../math/elementary.ts";
 import type { SummaryState } from "./running_summary.ts";
 
 /** Kinds of {@linkcode RangeWarning}. */
