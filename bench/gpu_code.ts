@@ -8,7 +8,7 @@ import { main, path } from "../src/commands/command.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Machine } from "./plans/machines.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { layouts, steps } from "./gpu_layouts.ts";
+import { layouts, readRows, steps } from "./gpu_layouts.ts";
 import { benchCommand } from "./programs.ts";
 import { prepare } from "./workloads.ts";
 
@@ -169,8 +169,7 @@ function summary(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
   return `${line(both)}.${then.length > 0 ? ` Before, ${line(then)}.` : ""}`;
 }
 
-/** The page of the figures. */
-export function page(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
+function page(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
   return [
     "# Machine code of the kernels",
     "Written by `deno task bench gpu-code --compiler COMMAND --only loop` without a GPU, from the shaders of all workloads for an " +
@@ -184,11 +183,6 @@ export function page(rows: readonly CodeRow[], before: readonly CodeRow[]): stri
       return [`## ${family}`, summary(of(rows), of(before)), table(of(rows), of(before))];
     }),
   ].join("\n\n") + "\n";
-}
-
-async function readRows(file: string): Promise<CodeRow[]> {
-  const text = await Deno.readTextFile(file);
-  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
 if (import.meta.main) {
@@ -215,7 +209,7 @@ if (import.meta.main) {
     rows.sort((a, b) => a.shader < b.shader ? -1 : 1);
     for (const row of rows) console.log(JSON.stringify(row));
     await Deno.mkdir(out, { recursive: true });
-    await Deno.writeTextFile(`${out}/gpu_code.md`, page(rows, before ? await readRows(before) : []));
+    await Deno.writeTextFile(`${out}/gpu_code.md`, page(rows, before ? await readRows<CodeRow>(before) : []));
     return 0;
   });
 }

@@ -276,7 +276,8 @@ function latencyList(rows: readonly Row[]): string {
     .join("\n");
 }
 
-async function readRows(file: string): Promise<Row[]> {
+/** Reads the lines of JSON that an earlier run printed. */
+export async function readRows<T>(file: string): Promise<T[]> {
   const text = await Deno.readTextFile(file);
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
@@ -298,7 +299,7 @@ if (import.meta.main) {
       }
     }
     await Deno.mkdir(out, { recursive: true });
-    await Deno.writeTextFile(`${out}/gpu_layouts.md`, page(rows, before ? await readRows(before) : []));
+    await Deno.writeTextFile(`${out}/gpu_layouts.md`, page(rows, before ? await readRows<Row>(before) : []));
     return 0;
   });
 }

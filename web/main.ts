@@ -114,6 +114,12 @@ function drawCurves(): void {
   void drawCharts(byId("curves"), trainingCharts(metrics, { metric: { name: "loss" } }));
 }
 
+/** Ignores the end of a training whose data are replaced. */
+function leaveTraining(): void {
+  trainings++;
+  [isTraining, isPaused] = [false, false];
+}
+
 /** Shows new data, or those of a run that was opened. @param text Name of data that are not an example. */
 function useData(found: DataInfo, text?: string): void {
   info = found;
@@ -203,8 +209,7 @@ async function openExample(after?: number): Promise<void> {
   const name = select.example.value as DataName;
   if (name === futureName) selectValue(select.model, futureModel.model);
   else if (select.model.selectedOptions[0].className === "extra") select.model.selectedIndex = 0;
-  trainings++;
-  [isTraining, isPaused] = [false, false];
+  leaveTraining();
   const trained = after === undefined && hasWeights()
     ? await trainedFile(name, select.model.value)
     : undefined;
@@ -240,16 +245,14 @@ const readPicked = oneAtATime(async () => {
     markPicker(error instanceof CallError ? error.fault.option : undefined);
     throw error;
   });
-  trainings++;
-  [isTraining, isPaused] = [false, false];
+  leaveTraining();
   useData(found, `own table: ${file.name}`);
   showStatus(`${file.name} is read: ${found.series.length} series. Press Train.`);
 });
 
 async function openRun(files: readonly File[]): Promise<void> {
   const found = await call("open", files, select.device.value as Choice["device"]);
-  trainings++;
-  [isTraining, isPaused] = [false, false];
+  leaveTraining();
   hidePickers();
   useData(found, "the data of a run");
   stage.pad.clear();

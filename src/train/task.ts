@@ -144,13 +144,13 @@ export interface Collection {
   readonly state?: ParameterTree;
 }
 
-/** What people are told about the data, the training and the predictions. */
+/** Texts and sections about the data, the training and the predictions, for people. */
 export interface TaskReport {
   /** Lines about the data, printed before training. */
   readonly description?: readonly string[];
   /** Lines about the data that a reader of the results must know. The summary of a run contains them. */
   readonly notices?: readonly string[];
-  /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
+  /** Texts of the settings that the data decided, for the report: `{ season: "12 months" }`. */
   readonly chosen?: Readonly<Record<string, string>>;
   /** Settings that have no effect on the model. Reports omit them. */
   readonly unused?: readonly string[];

@@ -85,7 +85,7 @@ Deno.test("the estimate of a loop is its steps times the latency of a step, and 
 Deno.test("workgroups that a machine cannot hold at the same time run in waves", () => {
   const large = () => scan(step, ones([64, 8]), zeros([10]));
   const { loops: [loop] } = planOf(round, large);
-  // Workgroups of 64 invocations, of which a unit holds one: eight workgroups on two units.
+  // A unit holds one workgroup of 64 invocations. Two units take turns with eight workgroups.
   assert.equal(loop.layout!.workgroups, 8);
   assert.equal(estimateLoop({ ...loop, layout: loop.layout! }, round.rates!).waves, 4);
 });

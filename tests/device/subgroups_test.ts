@@ -32,7 +32,7 @@ async function reductions() {
   return await Promise.all(results.map((x) => x.data()));
 }
 
-/** Reductions on a GPU of its own, and the number of its shaders with subgroups. */
+/** Reductions on a separate GPU device, and the number of the shaders with subgroups. */
 async function reduceOn({ subgroups = true, edit = (code: string) => code }) {
   let shaders = 0;
   const count = (code: string) => {

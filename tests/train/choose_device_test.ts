@@ -85,7 +85,7 @@ Deno.test("a run trains on the device on which a training step takes less time, 
   );
 });
 
-Deno.test("a batch of which a step would take long is timed with fewer samples on both devices", async () => {
+Deno.test("a large batch is timed with fewer samples on both devices", async () => {
   const { reason, timed } = await prepared(
     () => products(2, 5000),
     { cpu: [0.01, 0], webgpu: [0.001, 0.01] },

@@ -136,7 +136,7 @@ Deno.test(
 );
 
 Deno.test(
-  "runs that differ only in the seed are one curve with their range",
+  "a curve has the mean and the range of runs that differ only in the seed",
   withFolder(async (out) => {
     for (const seed of [0, 1, 2]) await makeRun(out, { epochs: 2, settings: { seed } });
     await makeRun(out, { epochs: 2, settings: { learningRate: 0.5 } });

@@ -16,7 +16,12 @@ import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
+import {
+  type FittedModelKind,
+  rejectsOfFits,
+  type SeriesNetwork,
+  type SeriesNetworkOptions,
+} from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
 /** Maximum number of points of a resampled series. */
@@ -58,7 +63,7 @@ export const randomConvolutions: FittedModelKind = {
   operations: ({ samples, rows }) =>
     operationsPerRow * samples * rows + Math.min(samples, manySeries) ** 2 * samples,
   defaults: { epochs: 1 },
-  rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+  rejects: rejectsOfFits,
   network: ridgeNetwork,
 };
 

@@ -4,7 +4,7 @@ import { inverseDeviations } from "../../math/ridge.ts";
 import type { DataRecord } from "../../record/data_record.ts";
 import { scaledValue } from "../../record/scaled_values.ts";
 import { fitOutputs, linearOfFeatures } from "../linear_of_features.ts";
-import type { FittedModelKind } from "../series_network.ts";
+import { type FittedModelKind, rejectsOfFits } from "../series_network.ts";
 
 /** Features of a series for a linear model. */
 type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;
@@ -68,7 +68,7 @@ function ridgeOn(featuresOf: Features): FittedModelKind {
     isCandidate: true,
     operations: ({ samples, rows, channels }) => samples * channels * (rows + channels),
     defaults: { epochs: 1 },
-    rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+    rejects: rejectsOfFits,
     network({ record }, outputs) {
       const { channels } = record;
       const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };

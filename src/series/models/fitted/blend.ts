@@ -9,6 +9,7 @@ import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
 import {
   type FittedModelKind,
   readAlike,
+  rejectsOfFits,
   requireFiniteOutputs,
   type SeriesNetwork,
   type SeriesNetworkOptions,
@@ -32,7 +33,7 @@ export function blendOf(kinds: Readonly<Record<string, FittedModelKind>>): Fitte
     averages: Object.keys(kinds),
     operations: (size) => all.reduce((sum, [, { operations }]) => sum + operations!(size), 0),
     defaults: { epochs: 1 },
-    rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+    rejects: rejectsOfFits,
     network: (options, outputs) => blendNetwork(kinds, options, outputs),
   };
 }

@@ -5,7 +5,7 @@ import type { DataRecord } from "../../record/data_record.ts";
 import { featuresOfSeries } from "../../record/running_summary.ts";
 import { foldsOfSeries } from "../../read/split_series.ts";
 import { linearOfFeatures } from "../linear_of_features.ts";
-import type { FittedModelKind } from "../series_network.ts";
+import { type FittedModelKind, rejectsOfFits } from "../series_network.ts";
 
 /** Number of folds that choose the powers of the correlations. */
 const foldCount = 5;
@@ -18,7 +18,7 @@ export const summaryModel: FittedModelKind = {
   takes: [],
   operations: ({ samples, rows, channels }) => samples * channels * (rows + operationsPerChannel),
   defaults: { epochs: 1 },
-  rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+  rejects: rejectsOfFits,
   network({ record, settings }, outputs) {
     const featuresOf = (series: Series) => Float32Array.from(featuresOfSeries(series, record));
     const count = featureCount(record);

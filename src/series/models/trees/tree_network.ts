@@ -108,9 +108,9 @@ function treeNetwork(
             weights: classWeights && labels.map((label) => classWeights[label]),
           },
         }];
+      const folds = foldsOfSeries(series, foldCount, settings.seed);
       const fits: ChosenTrees[] = [];
       for (const { values, options } of problems) {
-        const folds = foldsOfSeries(series, foldCount, settings.seed);
         fits.push(
           await chooseTrees({ columns, targets: values, folds }, {
             ...{ learningRate, leafRows, rowShare, seed: settings.seed, ...options },
