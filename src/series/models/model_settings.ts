@@ -26,6 +26,17 @@ export interface FitSize {
   readonly outputs: number;
 }
 
+/** Options without effect on a model that is fitted in closed form, and that knows no weights of classes. */
+export const rejectsOfFits = [
+  "epochs",
+  "learningRate",
+  "patience",
+  "balance",
+  "positiveWeight",
+  "intensity",
+  "search",
+];
+
 /** A kind of model. */
 export interface ModelKind {
   /** Settings that the model reads. Other settings are rejected. */

@@ -16,12 +16,8 @@ import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import {
-  type FittedModelKind,
-  rejectsOfFits,
-  type SeriesNetwork,
-  type SeriesNetworkOptions,
-} from "./series_network.ts";
+import { rejectsOfFits } from "./model_settings.ts";
+import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
 /** Maximum number of points of a resampled series. */

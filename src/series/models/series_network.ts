@@ -116,17 +116,6 @@ export interface SeriesNetwork {
   onLoad?(): Promise<void>;
 }
 
-/** Options without effect on a model that is fitted in closed form, and that knows no weights of classes. */
-export const rejectsOfFits = [
-  "epochs",
-  "learningRate",
-  "patience",
-  "balance",
-  "positiveWeight",
-  "intensity",
-  "search",
-];
-
 /** A kind of model that is fitted in closed form. */
 export interface FittedModelKind extends ModelKind {
   /** Makes the model. @param outputs Number of output features. */

@@ -4,7 +4,8 @@ import { inverseDeviations } from "../../math/ridge.ts";
 import type { DataRecord } from "../../record/data_record.ts";
 import { scaledValue } from "../../record/scaled_values.ts";
 import { fitOutputs, linearOfFeatures } from "../linear_of_features.ts";
-import { type FittedModelKind, rejectsOfFits } from "../series_network.ts";
+import { rejectsOfFits } from "../model_settings.ts";
+import type { FittedModelKind } from "../series_network.ts";
 
 /** Features of a series for a linear model. */
 type Features = (series: Series, channels: DataRecord["channels"]) => Float32Array;

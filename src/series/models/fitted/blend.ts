@@ -6,10 +6,10 @@ import { tidy } from "../../../tensor/scope.ts";
 import { chooseWeights } from "../../math/choose_weights.ts";
 import { log } from "../../math/elementary.ts";
 import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
+import { rejectsOfFits } from "../model_settings.ts";
 import {
   type FittedModelKind,
   readAlike,
-  rejectsOfFits,
   requireFiniteOutputs,
   type SeriesNetwork,
   type SeriesNetworkOptions,

@@ -5,7 +5,8 @@ import type { DataRecord } from "../../record/data_record.ts";
 import { featuresOfSeries } from "../../record/running_summary.ts";
 import { foldsOfSeries } from "../../read/split_series.ts";
 import { linearOfFeatures } from "../linear_of_features.ts";
-import { type FittedModelKind, rejectsOfFits } from "../series_network.ts";
+import { rejectsOfFits } from "../model_settings.ts";
+import type { FittedModelKind } from "../series_network.ts";
 
 /** Number of folds that choose the powers of the correlations. */
 const foldCount = 5;
