@@ -10,7 +10,7 @@ import { notebookPage } from "./notebook.ts";
 
 /** Languages of code files by the extension, or by the name of a file without one. */
 const languages: Record<string, string> = {
-  ...{ ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml", Dockerfile: "docker" },
+  ...{ ".ts": "ts", ".js": "js", ".py": "py", ".wgsl": "wgsl", ".cff": "yaml", Dockerfile: "docker" },
 };
 const kindOf = (path: string) => extname(path) || basename(path);
 

@@ -72,6 +72,15 @@ Deno.test("a link to the source of the playground becomes a link to its page, wh
   assert.match(texts.get("playground/index.md")!, /^# Playground: train in a browser\n/);
 });
 
+Deno.test("each file that pages of this repository link is a page, code, a picture or a table", async () => {
+  const { copies } = await stage({
+    read: (path) => Deno.readTextFile(path),
+    list: async (folder) => (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort(),
+  });
+  const others = [...copies.values()].filter((path) => !/\.(svg|png|csv|jsonl?)$/.test(path));
+  assert.deepEqual(others, [], "the site takes a link to another kind of file for a missing page");
+});
+
 Deno.test("a link to a missing file stops the build", async () => {
   await assert.rejects(
     stage(repositoryOf({ "docs/index.md": "", "docs/README.md": "[a](missing.md)" })),
