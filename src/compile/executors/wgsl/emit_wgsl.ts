@@ -123,26 +123,31 @@ class Emitter {
   }
 
   /**
-   * @param words Words of the buffer `args`.
+   * @param argumentWords Words of the buffer `args`.
    * @param size Words of a call.
    * @param ends Positions of the last calls of prologue, step and epilogue.
    * @param waits Whether any call has a barrier.
    */
   #shader(
-    words: number,
+    argumentWords: number,
     size: number,
     ends: readonly number[],
     waits: boolean,
   ): KernelSource & Pick<WgslLoop, "bindings"> {
-    const { samples, lanes, local, spilled, word } = this.#layout;
+    const { samples, lanes, block, local, spilled, word } = this.#layout;
+    // Samples with one invocation each are interleaved.
+    const [ownSize, spillSize] = lanes === 1 ? [1, 1] : [local.size / block, spilled.size];
+    const words = block > 1 ? `array<${word}, ${block}>` : word;
     const groups = groupsOf(this.#layout);
-    const areArgsUniform = words <= this.#layout.uniformWords;
+    const areArgsUniform = argumentWords <= this.#layout.uniformWords;
     const bindings: Binding[] = [
       areArgsUniform
-        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(words / 4)}>`, access: "uniform" }
+        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(argumentWords / 4)}>`, access: "uniform" }
         : { name: "args", type: "u32", access: "read" },
     ];
-    for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
+    for (const { name, word, block, access } of groups) {
+      bindings.push({ name, type: block > 1 ? `vec${block}<${word}>` : word, access });
+    }
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [
       ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
@@ -151,15 +156,17 @@ class Emitter {
     ];
     const functions = [...this.#functions];
     const variables = ["invocation", "lane", "own", "valid", "position", "first_position"];
-    variables.push("row", "product_step", "spill_start", "first_spill");
+    variables.push("row", "product_step", "own_start", "spill_start", "first_spill");
     const source = kernelSource("loop", bindings, params, [
       `const samples = ${samples}u;`,
       `const lanes = ${lanes}u;`,
       `const slot_size = ${spilled.size * samples}u;`,
+      `const own_size = ${ownSize}u;`,
+      `const spill_size = ${spillSize}u;`,
       `const call_size = ${size}u;`,
       ...["prologue", "step", "epilogue"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
       ...variables.map((name) => `var<private> ${name}: u32;`),
-      ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
+      ...local.size > 0 ? [`var<workgroup> slots: array<${words}, ${local.size * samples / block}>;`] : [],
       ...functions.map(([text, { index }]) => `fn kernel${index}${text}`),
       "fn argument(i: u32) -> u32 {",
       `  return ${areArgsUniform ? "args[i / 4u][i % 4u]" : "args[i]"};`,
