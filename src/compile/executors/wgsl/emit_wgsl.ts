@@ -14,7 +14,7 @@ import loopSource from "../../../../kernels/loop.wgsl" with { type: "text" };
 import { type Binding, type KernelSource, kernelSource } from "../../../device/webgpu/kernel.ts";
 import type { Program } from "../../program/program.ts";
 import { type Chain, elementsOf, wholeSlot } from "./chains.ts";
-import type { Access } from "./function_text.ts";
+import { type Access, indent } from "./function_text.ts";
 import { chainText } from "./chain_functions.ts";
 import { ShaderMemory } from "./shader_memory.ts";
 import type { Group, Place } from "./buffer_groups.ts";
@@ -180,18 +180,37 @@ class Emitter {
       "}",
       "fn invoke(kernel: u32, at: u32) {",
       ...Array.from({ length: size - 2 }, (_, i) => `  let a${i} = argument(at + ${i}u);`),
-      "  switch kernel {",
-      ...functions.map(([, { index, arity }]) => {
-        const args = Array.from({ length: arity }, (_, i) => `a${i}`);
-        return `    case ${index}u: { kernel${index}(${args.join(", ")}); }`;
-      }),
-      "    default: {}",
-      "  }",
+      ...callText(functions.map(([, { arity }]) => arity)).map(indent),
       "}",
       loopSource,
     ]);
     return { ...source, bindings: bindings.map(({ name }) => name) };
   }
+}
+
+/**
+ * Maximum cases of a switch statement. Drivers compile a statement to nested conditions: llvmpipe ignores those at more than 80
+ * levels, and the conditions of groups are fewer on the way to a case.
+ */
+const maxCases = 32;
+
+/** The statements that call one of the functions by its position, given the number of arguments of each. */
+function callText(arities: readonly number[]): string[] {
+  const cases = arities.map((arity, i) => {
+    const args = Array.from({ length: arity }, (_, i) => `a${i}`);
+    return `case ${i}u: { kernel${i}(${args.join(", ")}); }`;
+  });
+  const choose = (value: string, cases: readonly string[]) => [
+    `switch ${value} {`,
+    ...[...cases, "default: {}"].map(indent),
+    "}",
+  ];
+  if (cases.length <= maxCases) return choose("kernel", cases);
+  const groups = Array.from(
+    { length: Math.ceil(cases.length / maxCases) },
+    (_, i) => choose("kernel", cases.slice(i * maxCases, (i + 1) * maxCases)).join(" "),
+  );
+  return choose(`kernel / ${maxCases}u`, groups.map((text, i) => `case ${i}u: { ${text} }`));
 }
 
 /** Loop iterations of an invocation in a chain's function. */
