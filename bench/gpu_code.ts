@@ -8,7 +8,7 @@ import { main, path } from "../src/commands/command.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Machine } from "./plans/machines.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { layouts, steps } from "./gpu_layouts.ts";
+import { layouts, readRows, steps } from "./gpu_layouts.ts";
 import { benchCommand } from "./programs.ts";
 import { prepare } from "./workloads.ts";
 
@@ -169,23 +169,6 @@ function summary(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
   return `${line(both)}.${then.length > 0 ? ` Before, ${line(then)}.` : ""}`;
 }
 
-/** Why some blocks have fewer multiply-adds, from their disassembly. */
-const discussion = [
-  "Blocks with less than 40 % multiply-adds:",
-  "- `ncde-character`: sums of 32 terms. 32 multiply-adds need 8 reads of weights, 8 of the state, and a wait for each pair, " +
-  "because values are added in the order of the reads. Another 20 to 50 instructions are the bias, `relu` or `tanh` of the " +
-  "output in the same block. Two outputs per invocation would have 50 %, but half of the invocations would be idle.",
-  "- `fwp-cde-worms-delta`: sums of 8 terms. The index of the row, the bounds check and the store take as many instructions. " +
-  "Workgroups have 64 invocations for 8 or 64 outputs, so that several outputs per invocation would only leave more of them idle.",
-  "- `fwp-cde-speech-delta`, gradient: products with the transposed matrix. Each term is in another row: a read of one word, " +
-  "with an addition, a bounds check and a multiplication by the length of a row.",
-  "- `warp-mnist`, third loop: sums of 24 terms with both factors in workgroup memory, 38 %.",
-  "Estimates that are higher than before: the compiler assumes that each loop has eight iterations. In the first and the sixth " +
-  "loop of `warp-mnist` with 16 KiB, an iteration now adds 16 terms of six outputs, before two. A sum of 1,298 terms has 81 " +
-  "iterations of 189 instructions, before 649 of 61. The other increases of 1 and 2 % are loops that use more registers, so that fewer " +
-  "waves hide the latency of reads.",
-];
-
 function page(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
   return [
     "# Machine code of the kernels",
@@ -193,20 +176,14 @@ function page(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
     "adapter with 16, 32 and 48 KiB of workgroup memory. A compiler for AMD's GPUs made the machine code: NAVI21 is RDNA 2, " +
     "VEGA10 is GCN 5. Nothing was run. Cycles: the compiler's estimate of the inverse throughput of a wave, which guesses how " +
     "often loops and branches run. The hottest block: the basic block with most multiply-adds. A multiply-add whose addend is " +
-    "zero becomes a multiplication and is not counted. Names: workload, KiB of workgroup memory, kernel, number. Equal shaders have one row." +
-    (before.length > 0 ? " `a -> b`: a of `gpu_code_before.jsonl`, b now." : ""),
+    "zero becomes a multiplication and is not counted. Names: workload, KiB of workgroup memory, kernel, number. Equal shaders have " +
+    "one row. `docs/internals/compiled_loops.md` says why some blocks have fewer multiply-adds." +
+    (before.length > 0 ? " `a -> b`: a before, b now." : ""),
     ...families.flatMap((family) => {
       const of = (all: readonly CodeRow[]) => all.filter((row) => row.family === family);
       return [`## ${family}`, summary(of(rows), of(before)), table(of(rows), of(before))];
     }),
-    "## Limits",
-    ...discussion,
   ].join("\n\n") + "\n";
-}
-
-async function readRows(file: string): Promise<CodeRow[]> {
-  const text = await Deno.readTextFile(file);
-  return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
 if (import.meta.main) {
@@ -233,7 +210,7 @@ if (import.meta.main) {
     rows.sort((a, b) => a.shader < b.shader ? -1 : 1);
     for (const row of rows) console.log(JSON.stringify(row));
     await Deno.mkdir(out, { recursive: true });
-    await Deno.writeTextFile(`${out}/gpu_code.md`, page(rows, before ? await readRows(before) : []));
+    await Deno.writeTextFile(`${out}/gpu_code.md`, page(rows, before ? await readRows<CodeRow>(before) : []));
     return 0;
   });
 }
