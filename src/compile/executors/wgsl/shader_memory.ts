@@ -23,7 +23,7 @@ export interface Pointer {
   read(coordinates: readonly string[]): string;
   /** A statement that stores a value at coordinates. */
   write(coordinates: readonly string[], value: string): string;
-  /** Whether the operand is one element that a step does not write, so that it can be read before a loop. */
+  /** Whether the operand is one element that a step does not write. Functions read such an operand once, before their loop. */
   readonly isConstant: boolean;
 }
 
