@@ -38,6 +38,8 @@ let metrics: EpochMetrics[] = [];
 let [isTraining, isPaused, isTrained] = [false, false, false];
 /** Whether a table is chosen that cannot be read yet. */
 let isUnread = false;
+/** Ends when the data that were chosen last are open. A training begins after that. */
+let opening: Promise<void> = Promise.resolve();
 /** Number of trainings so far, to see whether another one has begun. */
 let trainings = 0;
 /** Number of epochs of the last training, for the link; undefined for weights that come with the page. */
@@ -201,6 +203,13 @@ async function train(isStep = false, stopAfter?: number): Promise<void> {
   showState();
 }
 
+/** Trains from nothing, on the data that were chosen last. */
+async function trainOpened(isStep = false): Promise<void> {
+  // The visitor has seen why data could not be opened.
+  await opening.catch(() => {});
+  if (!isTraining) await train(isStep);
+}
+
 /** Whether a training with the chosen settings has its weights with the page. */
 const hasWeights = () => select.path.value === "hermite" && select.method.value === "midpoint";
 
@@ -291,12 +300,12 @@ async function restore(): Promise<void> {
 const isExample = () => select.example.value !== own;
 select.example.addEventListener("change", () =>
   act(async () => {
-    if (isExample()) await openExample();
+    if (isExample()) await (opening = openExample());
   }));
 select.model.addEventListener("change", () =>
   act(async () => {
     showButtons();
-    if (isExample()) await openExample();
+    if (isExample()) await (opening = openExample());
   }));
 for (const id of ["path", "method", "device"] as const) select[id].addEventListener("change", showState);
 epochs.addEventListener("change", showState);
@@ -313,14 +322,14 @@ select.series.addEventListener("change", () =>
 select.channel.addEventListener("change", useStage);
 byId("settings").addEventListener("submit", (event) => {
   event.preventDefault();
-  void act(() => train());
+  void act(() => trainOpened());
 });
 button.pause.addEventListener("click", () => {
   isPaused = !isPaused;
   showButtons();
   void call("pause", isPaused);
 });
-button.step.addEventListener("click", () => act(() => isTraining ? call("step") : train(true)));
+button.step.addEventListener("click", () => act(() => isTraining ? call("step") : trainOpened(true)));
 button.stop.addEventListener("click", () => act(() => call("stop")));
 button.clear.addEventListener("click", () => stage.pad.clear());
 button.share.addEventListener("click", () =>
@@ -340,11 +349,11 @@ button["test-series"].addEventListener(
 );
 onPicked(() => act(readPicked));
 onFiles("table", ([file]) => openTable(file));
-onFiles("folder", openRun);
-onFiles("archive", openRun);
+onFiles("folder", (files) => opening = openRun(files));
+onFiles("archive", (files) => opening = openRun(files));
 onFiles("new", async ([file]) => showPredictions(file.name, await call("predict", file), info.classes));
 onDrop((files) => {
-  if (files.length > 0) void act(() => isRun(files) ? openRun(files) : openTable(files[0]));
+  if (files.length > 0) void act(() => isRun(files) ? opening = openRun(files) : openTable(files[0]));
 });
 addEventListener("hashchange", () => location.reload());
 

@@ -1,5 +1,5 @@
 /**
- * Drives the playground in Debian's Chromium. It opens with trained models that play series. Trains each model on the CPU, with
+ * Drives the playground in Debian's Chromium, and what every visitor does in Firefox too. It opens with trained models that play series. Trains each model on the CPU, with
  * and without isolation from other origins, and on WebGPU (SwiftShader); pauses and steps; draws with the pointer, by touch and by
  * keys; exports a run, which `deno task predict` must read with equal digits; drops runs and tables; chooses the columns of tables;
  * opens links to a state. Once everything is done by keyboard alone.
@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { checkStates, launch, openPage } from "./pages.js";
+import { checkStates, isInFirefox, launch, launchFirefox, openPage } from "./pages.js";
 import { isolation, serve } from "./serve.js";
 
 const [site, repository, screenshots, ...deno] = process.argv.slice(2);
@@ -46,11 +46,15 @@ async function openPlayground(browser, server, { state = "", motion = "reduce", 
   const address = `http://127.0.0.1:${server.address().port}`;
   const faults = [];
   const page = await openPage(browser, address, (text) => faults.push(text));
-  await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: motion }]);
+  const isFirefox = isInFirefox(page);
+  if (!isFirefox) await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: motion }]);
   await page.evaluateOnNewDocument(() => {
     globalThis.longTasks = [];
-    new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration)))
-      .observe({ type: "longtask", buffered: true });
+    // Firefox records no long tasks.
+    if (PerformanceObserver.supportedEntryTypes.includes("longtask")) {
+      new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration)))
+        .observe({ type: "longtask", buffered: true });
+    }
     // Numbers of drawings of the plane.
     globalThis.planes = 0;
     const { prototype } = CanvasRenderingContext2D;
@@ -62,6 +66,7 @@ async function openPlayground(browser, server, { state = "", motion = "reduce", 
   });
   await page.goto(`${address}/playground/index.html${state}`);
   await waitFor(page, "status", isReady);
+  if (isFirefox) return { page, faults };
   // Files that the page saves.
   const session = await page.createCDPSession();
   await session.send("Browser.setDownloadBehavior", {
@@ -172,13 +177,13 @@ async function predictions(page, session, table) {
 }
 
 /** The page opens with a trained model that plays series, and a training is drawn epoch by epoch. */
-async function checkMotion() {
-  const [browser, server] = [await launch(), await serve(site, isolation)];
-  const start = performance.now();
+async function checkMotion(start) {
+  const [browser, server] = [await start(), await serve(site, isolation)];
+  const opened = performance.now();
   const { page, faults } = await openPlayground(browser, server, { motion: "no-preference" });
   const moves = () => page.waitForFunction(() => document.getElementById("moment").valueAsNumber > 2, { timeout });
   await moves();
-  console.log(`moves ${((performance.now() - start) / 1000).toFixed(1)} s after the start`);
+  console.log(`moves ${((performance.now() - opened) / 1000).toFixed(1)} s after the start`);
   const { bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
   assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
   assert.ok(await page.$$eval("#pad .data", (lines) => lines.length) >= 20);
@@ -213,8 +218,8 @@ async function checkMotion() {
 }
 
 /** A link shows what its sender saw. */
-async function checkLinks() {
-  const [browser, server] = [await launch(), await serve(site, isolation)];
+async function checkLinks(start) {
+  const [browser, server] = [await start(), await serve(site, isolation)];
   const first = await openPlayground(browser, server, { state: "#model=delta-cde" });
   const answer = await draw(first.page);
   const stateOf = (page) => page.evaluate(() => location.hash);
@@ -246,8 +251,8 @@ async function checkLinks() {
 }
 
 /** The columns of tables with other names are recognised, or chosen; what training would refuse is refused before. */
-async function checkTables() {
-  const [browser, server] = [await launch(), await serve(site, isolation)];
+async function checkTables(start) {
+  const [browser, server] = [await start(), await serve(site, isolation)];
   const { page, faults } = await openPlayground(browser, server);
   const values = () => page.$$eval("#columns select", (lists) => lists.map(({ value }) => value));
   const upload = async (name, lines) => (await page.$("#table")).uploadFile(tableFile(name, lines));
@@ -295,8 +300,8 @@ async function checkTables() {
 }
 
 /** A drawn past has a future, which a link keeps. */
-async function checkFuture() {
-  const [browser, server] = [await launch(), await serve(site)];
+async function checkFuture(start) {
+  const [browser, server] = [await start(), await serve(site)];
   const { page, faults } = await openPlayground(browser, server);
   await page.select("#example", "future");
   await waitFor(page, "status", "^autoregression, trained");
@@ -343,14 +348,14 @@ async function checkTouch() {
 }
 
 /** Trains every model in a browser. */
-async function checkModels(name, { headers, flags = [], trainings }) {
-  const [browser, server] = [await launch(flags), await serve(site, headers)];
+async function checkModels(name, { headers, start = launch, trainings }) {
+  const [browser, server] = [await start(), await serve(site, headers)];
   const { page, faults } = await openPlayground(browser, server);
   assert.equal(await page.evaluate(() => globalThis.crossOriginIsolated), headers === isolation);
   for (const training of trainings) {
-    const start = performance.now();
+    const begun = performance.now();
     const { accuracy, longest } = await train(page, training);
-    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     console.log(`${name}: ${training.model}: ${accuracy} % after ${seconds} s; longest task of the page ${longest || "below 50"} ms`);
   }
   assert.deepEqual(faults, []);
@@ -423,7 +428,15 @@ async function checkFiles() {
   await waitFor(page, "fault", "^unusable-option: WebGPU is missing: .*; choose the CPU");
   console.log(`without WebGPU: ${await textOf(page, "fault")}`);
 
-  await page.select("#device", "cpu");
+  assert.deepEqual(faults, []);
+  await browser.close();
+  server.close();
+}
+
+/** Other data are chosen at any time of a training, and a training is begun at any time of the opening of data. */
+async function checkChanges(start) {
+  const [browser, server] = [await start(), await serve(site, isolation)];
+  const { page, faults } = await openPlayground(browser, server);
   for (const [i, wait] of [0, 10, 30, 100, 200, 400, 700, 1000].entries()) {
     await page.click("#train");
     await new Promise((resolve) => setTimeout(resolve, wait));
@@ -435,6 +448,15 @@ async function checkFiles() {
     assert.equal(await page.$eval("#fault", (box) => box.hidden), true, await textOf(page, "fault"));
   }
   console.log("other data are chosen while a model trains");
+  await page.$eval("#epochs", (input) => input.value = "2");
+  for (const [i, wait] of [0, 5, 20].entries()) {
+    await page.$eval("#status", (status) => status.textContent = "");
+    await page.select("#model", i % 2 ? "neural-cde" : "warp");
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await page.click("#train");
+    await waitFor(page, "status", "^Done");
+  }
+  console.log("a model trains if Train is pressed while its weights are loaded");
   assert.deepEqual(faults, []);
   await browser.close();
   server.close();
@@ -537,16 +559,26 @@ const trainings = [
   { model: "warp", epochs: 40 },
 ];
 await checkLink();
-await checkMotion();
-await checkLinks();
-await checkTables();
-await checkFuture();
+for (
+  const [name, start] of [
+    ["Chromium", launch],
+    ["Firefox", launchFirefox],
+  ]
+) {
+  console.log(name);
+  await checkMotion(start === launch ? launch : () => launchFirefox({ reducesMotion: false }));
+  await checkLinks(start);
+  await checkTables(start);
+  await checkFuture(start);
+  await checkChanges(start);
+}
 await checkTouch();
+await checkModels("Firefox, CPU", { headers: isolation, start: launchFirefox, trainings });
 await checkModels("CPU, isolated", { headers: isolation, trainings });
 await checkModels("CPU, not isolated", { headers: {}, trainings });
 await checkModels("WebGPU", {
   headers: isolation,
-  flags: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+  start: () => launch(["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]),
   trainings: [
     { model: "neural-cde", epochs: 3, device: "webgpu" },
     { model: "delta-cde", epochs: 3, device: "webgpu" },
