@@ -24,7 +24,9 @@ function config(data: string, more: Partial<RunConfig>): RunConfig {
 }
 
 for (
-  const model of ["seasonal-naive", "exponential-smoothing", "autoregression", "linear", "boosted-trees"]
+  const model of [
+    ...["naive", "seasonal-naive", "exponential-smoothing", "autoregression", "linear", "boosted-trees"],
+  ]
 ) {
   testLong(
     `${model} gives the same forecasts after training, from its folder, in a stream, and after it is resumed`,

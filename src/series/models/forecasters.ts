@@ -30,12 +30,18 @@ export const linear: WindowModelKind = {
   make: linearModel,
 };
 
-/** The value of one season before. It ignores channels that are known ahead of time. */
-export const seasonalNaive: WindowModelKind = {
+/** The last value. It ignores channels that are known ahead of time. */
+export const naive: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
   takesKnown: true,
   contextOf: historyLength,
+  make: (sizes) => smoothingModel(sizes, () => seasonalNaiveForm(1)),
+};
+
+/** The value of one season before; without a season the last value. */
+export const seasonalNaive: WindowModelKind = {
+  ...naive,
   make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
 };
 
