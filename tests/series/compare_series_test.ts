@@ -127,10 +127,16 @@ Deno.test("of models in closed form the best is chosen, but a baseline and a net
 Deno.test("a model that averages the best one is preferred to it, unless it is clearly worse", async () => {
   const best = (_: number, place: number) => place % 2 ? 0.1 : 0.4;
   const chosen = async (error: number, averages: Readonly<Record<string, readonly string[]>>) => {
-    const { found } = await compare({ best, mean: () => error }, ["best", "mean"], { averages });
-    return found.chosen.model;
+    const { found, lines } = await compare({ best, mean: () => error }, ["best", "mean"], { averages });
+    assert.equal(found.replaced !== undefined, lines.some((line) => line.includes("mean averages best")));
+    return [found.chosen.model, found.replaced];
   };
-  assert.equal(await chosen(0.302, {}), "best");
-  assert.equal(await chosen(0.302, { mean: ["best"] }), "mean");
-  assert.equal(await chosen(0.5, { mean: ["best"] }), "best");
+  assert.deepEqual(await chosen(0.302, {}), ["best", undefined]);
+  assert.deepEqual(await chosen(0.302, { mean: ["best"] }), ["mean", "best"]);
+  assert.deepEqual(await chosen(0.5, { mean: ["best"] }), ["best", undefined]);
+  assert.deepEqual(
+    await chosen(0.1, { mean: ["best"] }),
+    ["mean", undefined],
+    "the mean has the smallest error",
+  );
 });

@@ -3,7 +3,7 @@ import type { PlanOptions } from "../../train/task.ts";
 import type { Splits } from "../../data/series.ts";
 import type { Candidate } from "./auto.ts";
 import { outOfTime } from "./candidate_failure.ts";
-import { lineOf } from "./comparison_report.ts";
+import { lineOf, replacementOf } from "./comparison_report.ts";
 import {
   type CandidateProblem,
   chooseLength,
@@ -29,9 +29,9 @@ interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOpt
 }
 
 /** Result of {@linkcode compareWholeSeries}. */
-interface ChosenModel extends Required<Pick<RecordedTraining, "chosen" | "compared" | "found">> {
-  readonly validated?: RecordedTraining["validated"];
-}
+type ChosenModel =
+  & Required<Pick<RecordedTraining, "chosen" | "compared" | "found">>
+  & Pick<RecordedTraining, "replaced" | "validated">;
 
 /** A candidate with its scores so far. */
 interface Contender {
@@ -104,7 +104,8 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   }
   if (signal?.aborted) return undefined;
 
-  let choice = chooseSimplest(finalists(scoredOf(all)));
+  const { scored: final, replaced } = finalists(scoredOf(all));
+  let choice = chooseSimplest(final);
   if (choice && choice.best !== choice.simplest && typeof folds === "number") {
     const pair = [choice.simplest, choice.best];
     onLine?.(
@@ -121,10 +122,13 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     if (repeated.length === pair.length) choice = chooseSimplest(repeated);
   }
   const { one, score: found } = choice?.simplest ?? { one: first, score: undefined };
-  onLine?.(`chosen: ${labelOf(one)}`);
-  const { candidate: { chosen, label } } = one;
+  const { candidate: { chosen, label, averages } } = one;
+  const isReplacement = replaced !== undefined && averages?.includes(replaced);
+  if (isReplacement) onLine?.(`  ${replacementOf(label, replaced)}`);
+  onLine?.(`chosen: ${label}`);
   return {
     chosen: { ...chosen, ...(settings.search === undefined ? {} : { label }) },
+    ...(isReplacement ? { replaced } : {}),
     compared: all.map(comparedOf),
     found: {
       steps: found?.steps ?? steps.at(-1)!,
@@ -158,8 +162,10 @@ function scoredOf(all: readonly Contender[]): Scored[] {
  * Candidates of the final choice: of the models that are fitted in closed form and are no baselines, the best one alone.
  * They choose their complexity by themselves, so none of them is simpler than the others. A model that averages the best
  * one replaces it within one standard error: its weights are chosen on all series.
+ *
+ * @returns The candidates, and the name of a model that was replaced.
  */
-function finalists(scored: readonly Scored[]): Scored[] {
+function finalists(scored: readonly Scored[]): { scored: Scored[]; replaced?: string } {
   const isFitted = ({ one, score }: Scored) => score.steps === 0 && !one.candidate.isBaseline;
   const fitted = scored.filter(isFitted);
   const best = chooseSimplest(fitted)?.best;
@@ -168,7 +174,10 @@ function finalists(scored: readonly Scored[]): Scored[] {
     const { mean, standardError } = differenceOf(other, best);
     return mean <= standardError;
   });
-  return scored.filter((one) => one === (average ?? best) || !isFitted(one));
+  return {
+    scored: scored.filter((one) => one === (average ?? best) || !isFitted(one)),
+    ...(average && best ? { replaced: labelOf(best.one) } : {}),
+  };
 }
 
 /** Candidates that are trained longer. The others get their reasons. */
