@@ -126,6 +126,24 @@ Deno.test(
   }),
 );
 
+Deno.test(
+  "a linear forecast of a constant past is the constant, and series with a trend keep theirs",
+  withFolder(async (folder) => {
+    const data = `${folder}/own.csv`;
+    const valueOf = { flat: () => 0.7, rising: (t: number) => 3 * t + Math.sin(77 * t * t) };
+    const rows = Object.entries(valueOf).flatMap(([name, of]) =>
+      Array.from({ length: 60 }, (_, t) => `${name},${t},${of(t)}`)
+    );
+    await Deno.writeTextFile(data, `series,time,x\n${rows.join("\n")}\n`);
+    const run = await startRun(config(data, { model: "linear", context: 7, season: 1 }), `${folder}/runs`);
+    await execute(run);
+    const { model } = await openTrained(run.config, run.folder);
+    const [flat, rising] = await model.predict!(await model.series!(data)) as ForecastPrediction[];
+    flat.channels.x.mean.forEach((value) => assert.ok(Math.abs(value - 0.7) < 1e-5, `${value}`));
+    rising.channels.x.mean.forEach((value, h) => assert.ok(Math.abs(value - 3 * (60 + h)) < 3, `${value}`));
+  }),
+);
+
 Deno.test("the verdict compares MASE with the seasonal naive forecast, or the naive forecast without a season", () => {
   const naive = { "the last value": { mase: 2 } };
   const seasonal = { ...naive, "the season before": { mase: 1.57 } };
