@@ -43,12 +43,8 @@ interface Contender {
   reason?: string;
 }
 
-/** A candidate with the score of its best length. The errors are means over all comparisons with the same series. */
-type Scored = Errors & {
-  readonly one: Contender;
-  readonly score: CrossValidation;
-  readonly isRepeated?: boolean;
-};
+/** A candidate with the score of its best length. */
+type Scored = Errors & { readonly one: Contender; readonly score: CrossValidation };
 
 /** Further comparisons, with other folds, of close models that are fitted in closed form; and of a close choice. */
 const [repetitionsOfFits, repetitionsOfChoice] = [[1, 2], [1]];
@@ -121,23 +117,22 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     const repeated: Scored[] = [];
     for (const scored of close) {
       const errors = [scored.errors];
-      for (const repetition of scored.isRepeated ? [] : repetitions) {
+      for (const repetition of repetitions) {
         const again = await score(scored.one, scored.score.steps || steps[0], repetition);
         if (typeof again === "string" || again.errors.length === 0) return undefined;
         errors.push(again.errors);
       }
       repeated.push({
-        ...{ ...scored, isRepeated: true },
+        ...scored,
         errors: scored.errors.map((_, i) => errors.reduce((sum, one) => sum + one[i], 0) / errors.length),
       });
     }
     return repeated;
   };
-  let scored = scoredOf(all);
-  const fits = await repeat(closeFits(scored), repetitionsOfFits);
-  scored = scored.map((other) => fits?.find(({ one }) => one === other.one) ?? other);
-  const { scored: final, replaced } = finalists(scored);
-  let choice = chooseSimplest(final);
+  const scored = scoredOf(all);
+  const close = closeFits(scored);
+  const { fit, replaced } = bestFit(await repeat(close, repetitionsOfFits) ?? close);
+  let choice = chooseSimplest(scored.filter((other) => other.one === fit || !isFit(other)));
   const pair = choice ? [...new Set([choice.simplest, choice.best])] : [];
   choice = chooseSimplest(await repeat(pair, repetitionsOfChoice) ?? pair);
   if (signal?.aborted) return undefined;
@@ -192,24 +187,22 @@ function closeFits(scored: readonly Scored[]): Scored[] {
 }
 
 /**
- * Candidates of the final choice: of the models that are fitted in closed form and are no baselines, the best one alone.
- * They choose their complexity by themselves, so none of them is simpler than the others. A model that averages the best
- * one replaces it within one standard error: its weights are chosen on all series.
+ * The best of some models in closed form: the only one that takes part in the final choice. They choose their complexity
+ * by themselves, so none of them is simpler than the others. A model that averages the best one replaces it within one
+ * standard error: its weights are chosen on all series.
  *
- * @returns The candidates, and the name of a model that was replaced.
+ * @returns Undefined without models; and the name of a model that was replaced.
  */
-function finalists(scored: readonly Scored[]): { scored: Scored[]; replaced?: string } {
-  const fitted = scored.filter(isFit);
-  const best = chooseSimplest(fitted)?.best;
-  const average = fitted.find((other) => {
-    if (!best || !isUseful(other) || !other.one.candidate.averages?.includes(labelOf(best.one))) return false;
+function bestFit(fits: readonly Scored[]): { fit?: Contender; replaced?: string } {
+  const best = chooseSimplest(fits)?.best;
+  if (!best) return {};
+  const name = labelOf(best.one);
+  const average = fits.find((other) => {
+    if (!isUseful(other) || !other.one.candidate.averages?.includes(name)) return false;
     const { mean, standardError } = differenceOf(other, best);
     return mean <= standardError;
   });
-  return {
-    scored: scored.filter((one) => one === (average ?? best) || !isFit(one)),
-    ...(average && best ? { replaced: labelOf(best.one) } : {}),
-  };
+  return average ? { fit: average.one, replaced: name } : { fit: best.one };
 }
 
 /** Candidates that are trained longer. The others get their reasons. */
