@@ -29,8 +29,8 @@ const choiceRule =
 
 /** Why the chosen model is a weighted mean and not its best member, as a sentence. */
 export function replacementOf(chosen: string, replaced: string): string {
-  return `${chosen} averages ${replaced} and other models, and replaces it because the difference of their ` +
-    "errors is at most one standard error.";
+  return `${chosen} averages ${replaced} and other models, and is chosen instead because its error is at most one ` +
+    "standard error larger.";
 }
 
 /** A task whose report names the chosen model and lists the compared ones. */
