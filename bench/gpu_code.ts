@@ -176,8 +176,9 @@ function page(rows: readonly CodeRow[], before: readonly CodeRow[]): string {
     "adapter with 16, 32 and 48 KiB of workgroup memory. A compiler for AMD's GPUs made the machine code: NAVI21 is RDNA 2, " +
     "VEGA10 is GCN 5. Nothing was run. Cycles: the compiler's estimate of the inverse throughput of a wave, which guesses how " +
     "often loops and branches run. The hottest block: the basic block with most multiply-adds. A multiply-add whose addend is " +
-    "zero becomes a multiplication and is not counted. Names: workload, KiB of workgroup memory, kernel, number. Equal shaders have one row." +
-    (before.length > 0 ? " `a -> b`: a of `gpu_code_before.jsonl`, b now." : ""),
+    "zero becomes a multiplication and is not counted. Names: workload, KiB of workgroup memory, kernel, number. Equal shaders have " +
+    "one row. `docs/internals/compiled_loops.md` says why some blocks have fewer multiply-adds." +
+    (before.length > 0 ? " `a -> b`: a before, b now." : ""),
     ...families.flatMap((family) => {
       const of = (all: readonly CodeRow[]) => all.filter((row) => row.family === family);
       return [`## ${family}`, summary(of(rows), of(before)), table(of(rows), of(before))];

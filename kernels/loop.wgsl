@@ -4,6 +4,7 @@
 // Declared before this text:
 //   samples, lanes     of a workgroup
 //   slot_size          elements of a workgroup's part of the buffer `spill`
+//   own_size, spill_size   distance between the slots of the samples: in blocks of the workgroup memory, and in `spill`
 //   params.batch, params.first_sample, params.last_sample   samples of this dispatch
 //   params.steps, params.first_step, params.count           all steps, steps done before, steps of this dispatch
 //   params.first_product_step                               the first step of the product rows
@@ -14,6 +15,7 @@
 //   first_position     position of the first sample of the workgroup in the batch
 //   position           position of the sample in the batch
 //   row, product_step  row of this step in the inputs and outputs, and in the product rows
+//   own_start          start of the sample's slots in the workgroup memory, in blocks
 //   spill_start        start of the sample's slots in `spill`
 //   first_spill        start of the workgroup's slots in `spill`
 //   fn row_of(done: u32) -> u32     the row of a step
@@ -27,7 +29,8 @@ fn select_sample(sample: u32) {
   own = sample;
   // An invocation without a sample repeats the last sample, and stores nothing.
   position = first_position + min(own, valid - 1u);
-  spill_start = first_spill + own;
+  own_start = own * own_size;
+  spill_start = first_spill + own * spill_size;
 }
 
 @compute @workgroup_size(samples * lanes)
@@ -36,8 +39,8 @@ fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) grou
   first_spill = group.x * slot_size;
   valid = min(samples, params.last_sample - first_position);
   invocation = local;
-  lane = local / samples;
-  select_sample(local % samples);
+  lane = local % lanes;
+  select_sample(local / lanes);
   var done = params.first_step;
   let end = done + params.count;
   // One loop for all sections, because compilers copy the kernels to each place with a call.

@@ -3,9 +3,9 @@
 // invocation adds the products of its vectors. The sum over k may be split into segments, whose partial
 // results a reduction adds.
 //
-// `repeatLines` repeats lines with row, part, column, a_load or b_load in braces: for the row vectors of an
-// invocation, the four components of a vector, its column vectors, and the vectors of a and of b that it
-// copies. Compilers keep numbered variables in registers, but arrays that a loop indexes in slow memory.
+// `repeatLines` repeats lines with term, row, part, column, a_load or b_load in braces: for the terms of a round,
+// the row vectors of an invocation, the four components of a vector, its column vectors, and the vectors of a and
+// of b that it copies. Compilers keep numbered variables in registers, but arrays that a loop indexes in slow memory.
 // Declared before this text:
 //   a, b, output
 //   params.batch, params.m, params.n, params.k
@@ -18,6 +18,7 @@
 //   group_rows, group_columns            invocations of a workgroup
 //   row_vectors, column_vectors          vectors of an invocation
 //   depth                                terms in workgroup memory
+//   terms                                terms of a round: a divisor of depth
 //   a_row_first, b_step_first            whether adjacent elements in memory are rows of a, and terms of b
 
 const invocations = group_rows * group_columns;
@@ -27,10 +28,9 @@ const a_vectors = group_rows * row_vectors;
 const b_vectors = group_columns * column_vectors;
 const rows = 4u * a_vectors;
 const columns = 4u * b_vectors;
-// Terms are an odd number of vectors apart, so that invocations that store adjacent terms use different banks
-// of workgroup memory.
-const a_pitch = a_vectors | 1u;
-const b_pitch = b_vectors | 1u;
+// The vectors of consecutive terms are a block of workgroup memory: compilers check its index once. A block has an
+// odd number of vectors, so that adjacent invocations use different banks.
+const block = terms | 1u;
 
 struct Tile {
   segment: u32,
@@ -80,15 +80,15 @@ fn read_b(at: vec4<u32>, step: u32, end: u32) -> vec4<f32> {
   return select(vec4<f32>(), vec4<f32>(b[i.x], b[i.y], b[i.z], b[i.w]), step < end);
 }
 
-var<workgroup> a_tile: array<vec4<f32>, depth * a_pitch>;
-var<workgroup> b_tile: array<vec4<f32>, depth * b_pitch>;
+var<workgroup> a_tile: array<array<vec4<f32>, block>, depth / terms * a_vectors>;
+var<workgroup> b_tile: array<array<vec4<f32>, block>, depth / terms * b_vectors>;
 
 fn keep_a(place: Place, values: vec4<f32>) {
-  if (place.is_inside) { a_tile[place.step * a_pitch + place.vector] = values; }
+  if (place.is_inside) { a_tile[place.step / terms * a_vectors + place.vector][place.step % terms] = values; }
 }
 
 fn keep_b(place: Place, values: vec4<f32>) {
-  if (place.is_inside) { b_tile[place.step * b_pitch + place.vector] = values; }
+  if (place.is_inside) { b_tile[place.step / terms * b_vectors + place.vector][place.step % terms] = values; }
 }
 
 fn store(tile: Tile, a_vector: u32, part: u32, b_vector: u32, values: vec4<f32>) {
@@ -134,10 +134,11 @@ fn main(
       a_next_{a_load} = read_a(a_at_{a_load}, start + a_place_{a_load}.step, end);
       b_next_{b_load} = read_b(b_at_{b_load}, start + b_place_{b_load}.step, end);
     }
-    for (var step = 0u; step < held; step++) {
-      let b_{column} = b_tile[step * b_pitch + x + {column}u * group_columns];
-      let a_{row} = a_tile[step * a_pitch + y + {row}u * group_rows];
-      c_{row}_{part}_{column} = fma(vec4<f32>(a_{row}[{part}]), b_{column}, c_{row}_{part}_{column});
+    // The terms after the last one are zero.
+    for (var round = 0u; round * terms < held; round++) {
+      let b_{column}_{term} = b_tile[round * b_vectors + x + {column}u * group_columns][{term}];
+      let a_{row}_{term} = a_tile[round * a_vectors + y + {row}u * group_rows][{term}];
+      c_{row}_{part}_{column} = fma(vec4<f32>(a_{row}_{term}[{part}]), b_{column}_{term}, c_{row}_{part}_{column});
     }
     if (start >= end) { break; }
     workgroupBarrier();

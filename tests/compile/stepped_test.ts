@@ -247,8 +247,8 @@ testOnDevices("a step too large for one dispatch of a software GPU is stepped", 
 });
 
 testOnDevices("the executor option selects the executor", () => {
-  assert.match(loopOf(4, 8, "stepped"), /executor: stepped, as asked for\n2 kernels and 1 copies/);
-  assert.match(loopOf(4, 8, "fused"), /executor: fused, as asked for/);
+  assert.match(loopOf(4, 8, "stepped"), /executor: stepped, as requested\n2 kernels and 1 copies/);
+  assert.match(loopOf(4, 8, "fused"), /executor: fused, as requested/);
 });
 
 Deno.test("a solve passes on the executor option, and explain prints the executor that ran", () => {
@@ -262,7 +262,7 @@ Deno.test("a solve passes on the executor option, and explain prints the executo
       })
     ).text;
   assert.match(explained(), /executor: stepped, the weights/);
-  assert.match(explained("fused"), /executor: fused, as asked for/);
+  assert.match(explained("fused"), /executor: fused, as requested/);
 });
 
 testOnBoth(

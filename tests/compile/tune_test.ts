@@ -49,7 +49,7 @@ testOnCpu("a tuned executor is used unless an option selects another", (device) 
   assert.match(explain(run).text, /executor: stepped, as tuned/);
   const withOption = () =>
     scan((h: Tensor, x: Tensor) => [h.add(x), []], ones([2, 3]), ones([2, 1]), { executor: "fused" });
-  assert.match(explain(withOption).text, /executor: fused, as asked for/);
+  assert.match(explain(withOption).text, /executor: fused, as requested/);
 });
 
 testOnBoth("every executor gives the same results", async (cpu, webgpu) => {

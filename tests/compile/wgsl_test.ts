@@ -25,6 +25,7 @@ import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { defaultLimits } from "../../bench/plans/machines.ts";
 import { asHardware, checkLoops, limitsOf } from "./check_loops.ts";
 
 /**
@@ -152,6 +153,27 @@ for (const [name, body] of Object.entries(bodies)) {
     },
   );
 }
+
+Deno.test("the functions of a loop are called through switch statements of at most 32 cases", () => {
+  const step = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const terms = Array.from({ length: 96 }, (_, i) => h.mul(1 + i / 96).tanh().sum(1, { keepDims: true }));
+    return [terms.reduce((sum, term) => sum.add(term)).add(x), h];
+  };
+  let found = 0;
+  observeLoops((_, { program }) => {
+    found++;
+    const adapter = { maxIterations: Infinity, limits: defaultLimits };
+    const { code } = emitWgsl(program, layOutOnGpu(program, { samples: 1, lanes: 16 }, adapter));
+    const functions = code.match(/^fn kernel\d+/gm)!.length;
+    assert.ok(functions > 90, `${functions} functions`);
+    const switches = code.split("switch ").slice(1).map((text) =>
+      text.split(/case \d+u: \{ kernel/).length - 1
+    );
+    assert.equal(switches.reduce((sum, cases) => sum + cases), functions);
+    assert.ok(switches.every((cases) => cases <= 32), `switch statements of ${switches} cases`);
+  }, () => void scan(step, normal(key(1), [3, 4]), ones([2, 3, 4])));
+  assert.equal(found, 1);
+});
 
 testOnBoth(
   "a loop runs with every distribution of work among invocations",

@@ -44,7 +44,7 @@ for (const tiling of tilings) {
       const products = await Promise.all([undefined, ...orders].map(async (order) => {
         const gpu = await Gpu.open(await editedAdapter({ edit: (code) => inOrder(code, order) }));
         try {
-          return await product(gpu, a, b, { tiling, segments: 3 });
+          return await product(gpu, a, b, { tiling, segments: 3, terms: 4 });
         } finally {
           gpu.destroy();
         }

@@ -8,6 +8,7 @@ import { Gpu, type GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import {
   type Plan,
   planProduct,
+  planWith,
   tileCount,
   tileSize,
   tilings,
@@ -25,9 +26,9 @@ const tolerance = 1e-5;
 const openGpu = async (limits?: GpuLimits) =>
   await Gpu.open((await findAdapter(shared!.implementation))!, limits);
 
-function planText({ tiling, segments }: Plan): string {
+function planText({ tiling, segments, terms }: Plan): string {
   const { rows, columns } = tileSize(tiling);
-  return `, tiles of ${rows} x ${columns}, segments: ${segments}`;
+  return `, tiles of ${rows} x ${columns}, segments: ${segments}, terms at once: ${terms}`;
 }
 
 function testOnGpu(
@@ -77,7 +78,7 @@ for (const tiling of tilings) {
       for (const [left, right] of [["rows", "columns"], ["columns", "rows"]]) {
         for (const [k, segments] of [[45, 1], [45, 3], [1, 1], [0, 1]]) {
           const [a, b] = [matrix(random, m, k, left), matrix(random, k, n, right)];
-          const plan = { tiling, segments };
+          const plan = { tiling, segments, terms: left === "rows" ? 4 : 1 };
           assertProduct(a, b, await product(gpu, a, b, plan), tolerance, planText(plan));
         }
       }
@@ -131,8 +132,12 @@ Deno.test("tilings are within the default limits of WebGPU", () => {
     const { groupRows, groupColumns, depth } = tiling;
     const { rows, columns } = tileSize(tiling);
     assert.ok(groupRows * groupColumns <= 256);
-    // Rows and columns of terms have a vector of padding.
-    assert.ok(4 * depth * (rows + columns + 8) <= 16_384);
+    for (const isSoftware of [false, true]) {
+      const { terms } = planWith(tiling, { batch: 1, m: 1, n: 1, k: 1 }, isSoftware);
+      assert.equal(depth % terms, 0);
+      // The vectors of the terms of a round have a vector of padding, if their number is even.
+      assert.ok(4 * (depth / terms) * (terms | 1) * (rows + columns) <= 16_384);
+    }
   }
 });
 

@@ -60,6 +60,23 @@ async function prepared(
   }
 }
 
+Deno.test("a run trains on the CPU if a step fails on the GPU, and says why", async () => {
+  const failing = () => {
+    if (currentDevice().kind === "webgpu") throw new RangeError("no buffer of 8 GB");
+    return products(8);
+  };
+  const { reason, kind, on, task } = await prepared(failing);
+  assert.equal(reason, "CPU: a training step fails on NVIDIA H100 SXM: no buffer of 8 GB");
+  assert.deepEqual([kind, on], ["cpu", ["cpu", "webgpu"]]);
+  assert.ok(treeLeaves(task.parameters).every(({ device }) => device.kind === "cpu"));
+  await assert.rejects(
+    prepared(() => {
+      throw new RangeError("no data");
+    }),
+    /no data/,
+  );
+});
+
 Deno.test("a run trains on the device on which a training step takes less time, and says so", async () => {
   const onGpu = await prepared(() => products(8, 100), { cpu: [1e-4, 0], webgpu: [0, 5e-3] }, {
     batchSize: 64,

@@ -1,4 +1,7 @@
-/** Choice of the executor and the workgroup shape of a program. */
+/**
+ * Choice of the executor and the workgroup shape of a program. A fused loop is one kernel for many steps; a stepped loop runs a
+ * kernel of the device for each operation of each step.
+ */
 import { type AnyDevice, asAnyDevice } from "../../device/device_class.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
@@ -69,7 +72,7 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
   const choose = (run: Run): Choice & Schedule => {
     const reason = whyStepped(run, loops);
     if (reason) return { executor: "stepped", reason };
-    if (wanted) return { executor: wanted, reason: "as asked for" };
+    if (wanted) return { executor: wanted, reason: "as requested" };
     const tuned = schedulesByDevice.get(device)?.get(nameOf(run));
     return tuned ? { ...tuned, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
   };
@@ -79,7 +82,7 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
       return act(choice);
     } catch (error) {
       // A fused kernel can exceed limits that the kernels of single operations do not.
-      if (!(error instanceof Uncompilable) || choice.reason === "as asked for") throw error;
+      if (!(error instanceof Uncompilable) || wanted !== undefined) throw error;
       return act({ executor: "stepped", reason: error.message });
     }
   };
@@ -114,7 +117,7 @@ type Replace = (executor: Executor, wanted: ExecutorName | undefined) => Executo
 
 let replaceExecutor: Replace | undefined;
 
-/** Runs `body`, with other executors in place of those of its loops. */
+/** Runs `body`, with other executors in place of those of its loops. For tests and benches. */
 export function withExecutors(replace: Replace, body: () => void): void {
   const before = replaceExecutor;
   replaceExecutor = replace;

@@ -21,7 +21,7 @@ import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor, watchTensors } from "../../tensor/tensor.ts";
 import { foldTree, rebuild, type Tree, treeLeaves, withLeaves } from "../../tensor/tree.ts";
 import { fuseDeferred } from "./fuse_deferred.ts";
-import { numberOf } from "../program/identity.ts";
+import { idOf } from "../program/identity.ts";
 
 /** Maximum cached traces of a function. */
 const maxTraces = 16;
@@ -134,7 +134,7 @@ function readArguments(args: readonly unknown[]): Call {
       if (position !== undefined) return `=${position}`;
       tensors.set(value, tensors.size);
       const { storage, dtype, shape } = value;
-      return `${dtype}[${shape}]${storage instanceof Symbolic ? "" : numberOf(value.device)}`;
+      return `${dtype}[${shape}]${storage instanceof Symbolic ? "" : idOf(value.device)}`;
     }
     if (isKey(value)) {
       keys.push(value);
@@ -142,9 +142,9 @@ function readArguments(args: readonly unknown[]): Call {
     }
     if (typeof value === "object" && value !== null) {
       if (isTypedArray(value)) return `${value.constructor.name}[${Array.from(value, leaf)}]`;
-      return `object ${numberOf(value)}`;
+      return `object ${idOf(value)}`;
     }
-    if (typeof value === "function") return `function ${numberOf(value)}`;
+    if (typeof value === "function") return `function ${idOf(value)}`;
     if (typeof value === "string") return JSON.stringify(value);
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   };

@@ -40,10 +40,10 @@ import type { Executor } from "../executors/run.ts";
 import {
   gradientsOfInputs,
   type LoopArguments,
-  runAgainForGradient,
+  recomputeForGradient,
+  recomputeStepForGradient,
   runInSegments,
   type RunSteps,
-  takeAgainForGradient,
 } from "./segments.ts";
 import { type PartLists, type RunParts, runTransformed } from "./transformed_loop.ts";
 import { Uncompilable, warnOnce } from "../trace/uncompilable.ts";
@@ -143,7 +143,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
 
   /** Runs the body itself in every step. */
   #runBody(carry: C, steps: number): LoopRun<C, Y> {
-    // A number has no gradient, so tensors become numbers only if no tape records.
+    // Numbers of the host have no gradient, so they are used only if no tape records.
     const plain = new Map(
       treeLeaves(this.#sequences).map((
         x,
@@ -169,7 +169,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       const { result, release: releaseNext } = tidyLater(() => {
         const take = () => this.#body(from, row);
         const result = constants
-          ? takeAgainForGradient([...treeLeaves([from, row]), ...constants], take)
+          ? recomputeStepForGradient([...treeLeaves([from, row]), ...constants], take)
           : take();
         nextStateTensors(from, result.carry);
         return { ...result, sums: treeLeaves(result.sums).map((own, i) => before[i]?.add(own) ?? own) };
@@ -194,7 +194,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     if (!traced) return undefined;
     const { body, closedOver, outputs, structures } = traced;
     const { keepsProducts = executor.keepsProducts } = this.#options;
-    // The text of a graph that the reverse loop has extended is another.
+    // The text of the graph cannot be the key, because the reverse loop adds nodes to it.
     let structure = structures.get(keepsProducts);
     if (!structure) {
       structure = structureOf({ ...body, keepsProducts }, closedOver.map(({ node }) => node));
@@ -207,11 +207,11 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   #traceBody(carry: C): TraceOfBody<Y> {
     const { closure } = this.#options;
     const inputs = [...treeLeaves(carry), ...treeLeaves(this.#sequences)];
-    if (!closure) return this.#traceAgain(carry);
-    return cachedTrace(closure, inputs, () => this.#traceAgain(carry)) as TraceOfBody<Y>;
+    if (!closure) return this.#traceUncached(carry);
+    return cachedTrace(closure, inputs, () => this.#traceUncached(carry)) as TraceOfBody<Y>;
   }
 
-  #traceAgain(carry: C): TraceOfBody<Y> {
+  #traceUncached(carry: C): TraceOfBody<Y> {
     const { gradients, ending } = this.#options;
     const trace = new GraphTrace();
     const sequences = treeLeaves(this.#sequences);
@@ -310,7 +310,7 @@ function runTraced(
     if (graph.ending) {
       const most = Math.min(steps, fitting);
       return checkpoint && isRecording()
-        ? runAgainForGradient([...initial, ...sequences, ...floats], () => run(initial, sequences, most))
+        ? recomputeForGradient([...initial, ...sequences, ...floats], () => run(initial, sequences, most))
         : run(initial, sequences, most);
     }
     if (segment >= steps) return run(initial, sequences, steps);

@@ -9,7 +9,7 @@ import { nextStateTensors } from "./next_state.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
 import { type Closure, scanOptionNames } from "./loop_options.ts";
 import { type Chunk, runChunks } from "./chunks.ts";
-import { runAgainForGradient } from "./segments.ts";
+import { recomputeForGradient } from "./segments.ts";
 
 export { type Chunk, chunksOf } from "./chunks.ts";
 export type { ScanOptions } from "./loop.ts";
@@ -91,7 +91,7 @@ export function scanInChunks<X extends Tree>(
   const { finals, outputs } = runChunks(
     chunks,
     init,
-    again ? (chunk, from) => runAgainForGradient([...from, ...again], () => run(chunk, from)) : run,
+    again ? (chunk, from) => recomputeForGradient([...from, ...again], () => run(chunk, from)) : run,
     isRecording(),
   );
   return [finals, outputs];

@@ -82,7 +82,7 @@ export function runInSegments(
  *
  * @param inputs The tensors that `run` reads. A gradient flows to them alone.
  */
-export function runAgainForGradient(inputs: readonly Tensor[], run: () => LoopResult): LoopResult {
+export function recomputeForGradient(inputs: readonly Tensor[], run: () => LoopResult): LoopResult {
   const result = withoutRecording(() => tidy(run));
   record(
     inputs,
@@ -92,13 +92,13 @@ export function runAgainForGradient(inputs: readonly Tensor[], run: () => LoopRe
   return result;
 }
 
-/** {@linkcode runAgainForGradient} for one step of a body. */
-export function takeAgainForGradient<C extends Tree, Y extends Tree, S extends Tree>(
+/** {@linkcode recomputeForGradient} for one step of a body. */
+export function recomputeStepForGradient<C extends Tree, Y extends Tree, S extends Tree>(
   inputs: readonly Tensor[],
   take: () => Step<C, Y, S>,
 ): Step<C, Y, S> {
   let step!: Step<C, Y, S>;
-  const { finals, outputs, sums } = runAgainForGradient(inputs, () => {
+  const { finals, outputs, sums } = recomputeForGradient(inputs, () => {
     step = take();
     // A tape tells results apart from inputs, and from each other, by identity.
     const distinct = new Set(inputs);

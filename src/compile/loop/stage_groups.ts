@@ -18,10 +18,10 @@ import { evaluateAllSteps } from "../trace/vectorize.ts";
 type Group = readonly Node[];
 
 /**
- * Orders hoisted nodes so that equal operations of different stages are one list. Stages differ in scalars that are computed from
- * scalars, such as times, and in what depends on them. Other nodes are lists of one node.
+ * Orders hoisted nodes so that equal operations of different stages are one list. The inputs of equal operations may differ in
+ * scalars that vary, such as the time of a stage, and in members of earlier lists. Other nodes are lists of one node.
  *
- * @param hoisted In order.
+ * @param hoisted In topological order.
  * @param fusedChains The operations that are evaluated in place of some nodes.
  * @param varying Nodes whose values differ from step to step.
  */
@@ -47,7 +47,7 @@ export function groupStages(
   }
 
   const stageOf = new Map<Node, { group: Group; stage: number }>();
-  const numberOf = numbering();
+  const idOf = numbering();
   /** The text that equal operations share, and the stage and number of stages of the inputs. Undefined without a group. */
   const describe = (node: Node): { text: string; stage?: number; stages?: number } | undefined => {
     const operation = fusedChains.get(node) ?? node;
@@ -61,27 +61,27 @@ export function groupStages(
           return undefined;
         }
         [stage, stages] = [placed.stage, placed.group.length];
-        inputs.push(`group ${numberOf(placed.group)}`);
+        inputs.push(`group ${idOf(placed.group)}`);
       } else if (input.kind === "literal") {
         inputs.push(`${numberText(input.value)} ${input.dtype} (${input.shape})`);
-      } else if (!varying.has(input)) inputs.push(`${numberOf(input)}`);
+      } else if (!varying.has(input)) inputs.push(`${idOf(input)}`);
       else if (isScalar(input)) inputs.push(`scalar ${input.dtype}`);
       else return undefined;
     }
     const { primitive, params, shape, dtype } = operation;
     const { fn } = primitive as Elementwise;
     const types = operation.inputs.map(({ dtype }) => dtype);
-    const rule = primitive.lower === "map" ? textOf(instantiate(fn, types)) : `${numberOf(primitive)}`;
+    const rule = primitive.lower === "map" ? textOf(instantiate(fn, types)) : `${idOf(primitive)}`;
     return { text: [rule, JSON.stringify(params), shape, dtype, ...inputs].join(" "), stage, stages };
   };
 
   const ordered: Group[] = hoisted.filter((node) => !varying.has(node)).map((node) => [node]);
   const last = Math.max(0, ...levels.values());
   for (let level = 0; level <= last; level++) {
-    const own = hoisted.filter((node) => varying.has(node) && levelOf(node) === level);
+    const atLevel = hoisted.filter((node) => varying.has(node) && levelOf(node) === level);
     const groups = new Map<string, { members: Node[]; stages?: number }>();
     const alone: Node[] = [];
-    for (const node of own) {
+    for (const node of atLevel) {
       if (scalars.has(node)) continue;
       const description = describe(node);
       if (!description) {
@@ -104,7 +104,7 @@ export function groupStages(
       }
     }
     for (const node of alone) ordered.push([node]);
-    for (const node of own) if (scalars.has(node)) ordered.push([node]);
+    for (const node of atLevel) if (scalars.has(node)) ordered.push([node]);
   }
   return ordered;
 }
@@ -122,8 +122,8 @@ export function evaluateGroups(
 ): void {
   /** Values of all stages, by the nodes of the stages. */
   const wholes = new Map<string, Tensor>();
-  const numberOf = numbering();
-  const keyOf = (nodes: readonly Node[]) => nodes.map(numberOf).join();
+  const idOf = numbering();
+  const keyOf = (nodes: readonly Node[]) => nodes.map(idOf).join();
   const allStages = (nodes: readonly Node[]): Batched => {
     const value = values.get(nodes[0])!;
     if (!value.varies) return value;

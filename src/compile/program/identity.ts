@@ -22,7 +22,7 @@ const objectNumbers = new WeakMap<object, number>();
 let numbered = 0;
 
 /** A unique number of an object or a function. */
-export function numberOf(object: object): number {
+export function idOf(object: object): number {
   let number = objectNumbers.get(object);
   if (number === undefined) objectNumbers.set(object, number = numbered++);
   return number;

@@ -14,10 +14,17 @@ export function layOut(program: Program): Layout {
   return placeSlots(program.slots, lifetimesInStep(program));
 }
 
-/** Assigns memory to slots with given lifetimes. */
+/**
+ * Assigns memory to slots with given lifetimes.
+ *
+ * @param block Elements of a block. Slots of at least a block begin at the beginning of a block, smaller slots are within one.
+ * @param isAligned Whether a smaller slot, too, begins at the beginning of a block.
+ */
 export function placeSlots(
   slots: Program["slots"],
   lifetimes: Iterable<readonly [slot: number, lifetime: Lifetime]>,
+  block = 1,
+  isAligned: (slot: number) => boolean = () => false,
 ): Layout {
   const offsets = new Array<number | undefined>(slots.length).fill(undefined);
   const placed: { start: number; end: number; first: number; last: number }[] = [];
@@ -27,15 +34,20 @@ export function placeSlots(
     const rivals = placed.filter((other) => other.first <= last && first <= other.last).sort((a, b) =>
       a.start - b.start
     );
+    const { size } = slots[slot];
+    const isWhole = size >= block || isAligned(slot);
+    const from = (start: number) =>
+      isWhole || start % block + size > block ? Math.ceil(start / block) * block : start;
     let start = 0;
     for (const rival of rivals) {
-      if (start + slots[slot].size <= rival.start) break;
-      start = Math.max(start, rival.end);
+      if (start + size <= rival.start) break;
+      start = Math.max(start, from(rival.end));
     }
     offsets[slot] = start;
-    placed.push({ start, end: start + slots[slot].size, first, last });
+    placed.push({ start, end: start + size, first, last });
   }
-  return { offsets, size: placed.reduce((size, { end }) => Math.max(size, end), 0) };
+  const size = placed.reduce((size, { end }) => Math.max(size, end), 0);
+  return { offsets, size: Math.ceil(size / block) * block };
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 } from "../../tensor/primitive.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { numberOf } from "../program/identity.ts";
+import { idOf } from "../program/identity.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** An input of the traced function. */
@@ -180,7 +180,7 @@ export class GraphTrace implements Trace {
   }
 
   #keyOf<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): string {
-    return `${numberOf(primitive)} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
+    return `${idOf(primitive)} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
   }
 
   #describe(node: Node): string {

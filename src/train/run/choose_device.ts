@@ -53,17 +53,28 @@ export async function prepareOnDevice(
   if (reason) return { task, device: info, deviceReason: `CPU: ${reason}` };
   const samples = Math.min(batchSize, sampleCount(task.data.train));
   const onCpu = await timeSteps(task, samples, secondsOf);
+  const { description } = gpu.info;
   setCurrentDevice(gpu);
-  const gpuTask = await prepare();
-  const onGpu = await timeSteps(gpuTask, samples, secondsOf, onCpu);
-  const isFaster = onGpu.seconds < onCpu.seconds;
-  if (!isFaster) setCurrentDevice(cpu);
-  return {
-    task: isFaster ? gpuTask : task,
-    device: isFaster ? gpu.info : info,
-    deviceReason: `${isFaster ? "GPU" : "CPU"}: a training step of ${counted(samples, "sample")} takes ` +
-      `${describe(onCpu)} on the CPU and ${describe(onGpu)} on ${gpu.info.description}`,
-  };
+  try {
+    const gpuTask = await prepare();
+    const onGpu = await timeSteps(gpuTask, samples, secondsOf, onCpu);
+    const isFaster = onGpu.seconds < onCpu.seconds;
+    if (!isFaster) setCurrentDevice(cpu);
+    return {
+      task: isFaster ? gpuTask : task,
+      device: isFaster ? gpu.info : info,
+      deviceReason: `${isFaster ? "GPU" : "CPU"}: a training step of ${counted(samples, "sample")} takes ` +
+        `${describe(onCpu)} on the CPU and ${describe(onGpu)} on ${description}`,
+    };
+  } catch (error) {
+    // For example, its memory is too small.
+    setCurrentDevice(cpu);
+    return {
+      task,
+      device: info,
+      deviceReason: `CPU: a training step fails on ${description}: ${(error as Error).message}`,
+    };
+  }
 }
 
 /** The device of a run whose weights exist: `"auto"` keeps the CPU if it trained them. */

@@ -14,11 +14,13 @@ export interface Group {
   readonly access: "read" | "read_write";
   readonly rows: "one" | "steps" | "steps of a product" | "shared" | "shared steps";
   readonly members: readonly Member[];
+  /** Words of an element of the buffer: one, or four if the buffer has vectors. */
+  readonly block: number;
 }
 
 /** An array of a {@linkcode Group}. */
 export interface Member {
-  /** Elements per sample, or in all if the samples share the array. */
+  /** Elements per sample, or in all if the samples share the array; a multiple of {@linkcode Group.block}. */
   readonly size: number;
   readonly dtype: DType;
 }
@@ -35,20 +37,27 @@ export function sizeOfAll(members: readonly Member[]): number {
   return members.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** A group of arrays. */
+/** A group of arrays. Each array begins at a multiple of `block` words. */
 export function makeGroup(
   name: string,
   access: Group["access"],
   rows: Group["rows"],
   members: readonly Member[],
+  block = 1,
 ): Group {
   return {
     name,
+    block,
     access,
     rows,
     word: wordFor(members),
-    members: members.map(({ size, dtype }) => ({ size, dtype })),
+    members: members.map(({ size, dtype }) => ({ size: roundUp(size, block), dtype })),
   };
+}
+
+/** The smallest multiple of `unit` that is at least `size`. */
+export function roundUp(size: number, unit: number): number {
+  return Math.ceil(size / unit) * unit;
 }
 
 /** Groups with other types than float32 are declared as integers and store bits. */

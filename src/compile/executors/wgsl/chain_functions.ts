@@ -27,6 +27,7 @@ import {
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { pathOf, type ShaderMemory } from "./shader_memory.ts";
 import type { WorkgroupShape } from "./choose_workgroup.ts";
+import type { Blocks } from "./block_size.ts";
 import type { SumKernel } from "./split_sums.ts";
 
 const texts: ByKind<Item, [code: ChainCode], void> = {
@@ -42,12 +43,11 @@ const texts: ByKind<Item, [code: ChainCode], void> = {
 export function chainText(
   chain: Chain,
   memory: ShaderMemory,
-  { samples, lanes }: WorkgroupShape,
+  workgroup: Blocks,
 ): FunctionText {
-  const workgroup = { samples, lanes };
   const [head] = chain;
   const isForAllSamples = tileOf(head, workgroup).samples > 1;
-  const f = new FunctionText(isForAllSamples);
+  const f = new FunctionText(workgroup.lanes > 1, isForAllSamples);
   const { result: epilogue, lines } = f.capture(() => epilogueOf(f, chain, memory));
   if (!isForAllSamples) f.push(...lines);
   byKind(texts, head, { f, memory, workgroup, epilogue, prelude: lines });
@@ -55,9 +55,10 @@ export function chainText(
 }
 
 /** Elements, samples and terms that an invocation computes at once. */
-export function tileOf(head: Item, workgroup: WorkgroupShape): Tile {
+export function tileOf(head: Item, workgroup: Blocks): Tile {
   if (head.kind === "contract") return tileOfProduct(head, workgroup);
-  return { outputs: 1, samples: 1, terms: head.kind === "reduce" ? reduceUnroll(workgroup) : 1 };
+  const terms = head.kind === "reduce" ? reduceUnroll(workgroup) : 1;
+  return { outputs: 1, samples: 1, terms, termsAhead: terms };
 }
 
 /** output[i] = expression(operands[0][i], ...). */
@@ -72,13 +73,11 @@ function mapText(kernel: MapKernel, { f, memory, workgroup, epilogue }: ChainCod
   const inputs = operands.map((_, i) => `x${i}`);
   const value = expression(root, inputs, "v");
   inputs.forEach((name, i) => {
-    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
+    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(names)};`);
   });
-  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
+  each(f, sizeOf(output.shape), workgroup, [
     ...lines,
-    ...inputs.flatMap((name, i) =>
-      sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
-    ),
+    ...inputs.flatMap((name, i) => sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(names)};`]),
     ...value.lines,
     ...store(names, value.result),
     ...epilogue("i", value.result),
@@ -87,7 +86,12 @@ function mapText(kernel: MapKernel, { f, memory, workgroup, epilogue }: ChainCod
 
 /** Terms of a reduction that an invocation reads at once. */
 function reduceUnroll({ lanes }: WorkgroupShape): number {
-  return lanes === 1 ? 1 : 4;
+  return lanes === 1 ? 1 : 8;
+}
+
+/** Emits statements for the elements of an invocation. */
+function each(f: FunctionText, size: number, { lanes }: WorkgroupShape, body: readonly string[]): void {
+  eachElement(f, f.size("count", size), size, lanes, 1, body);
 }
 
 /** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
@@ -109,7 +113,7 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, workgroup, ep
   });
   const { lines, names } = coordinatesOf(f, outer.shape);
   const outerLengths = inner.shape.slice(0, -1).map((length, axis) =>
-    f.param(`terms${axis}`, terms === 0 ? 0 : length)
+    f.size(`terms${axis}`, terms === 0 ? 0 : length)
   );
   const innermost = termsText(f, kernel, terms === 0 ? 0 : inner.shape.at(-1)!);
   const combination = { sum: add, max, min }[reduction](input(0, output.dtype), input(1, output.dtype));
@@ -123,20 +127,18 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, workgroup, ep
     ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression(constant(first, output.dtype), [], "s");
-  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
+  each(f, sizeOf(output.shape), workgroup, [
     ...lines,
     ...innermost.lines,
     `var total = ${start.result};`,
     ...outerLengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
-    ...eachTerm(innermost.count, reduceUnroll(workgroup), {
-      reads: (k) =>
-        inputs(k).map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates(k)))};`),
+    ...eachTerm(innermost, reduceUnroll(workgroup), {
+      reads: (k) => inputs(k).map((name, i) => `let ${name} = ${sources[i].read(coordinates(k))};`),
       add: (k) => {
         const value = expression(root, inputs(k), `v${k}_`);
         const combined = expression(combination, ["total", value.result], `w${k}_`);
         return [...value.lines, ...combined.lines, `total = ${combined.result};`];
       },
-      advance: () => [],
     }),
     ...outerLengths.map(() => "}"),
     ...store(names, "total"),
@@ -149,15 +151,15 @@ function gatherText(
   { operands: [table, indices], output }: GatherKernel,
   { f, memory, workgroup, epilogue }: ChainCode,
 ): void {
-  const rows = f.param("rows", table.shape[0]);
+  const rows = f.size("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression(constant(NaN, output.dtype), [], "n");
-  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
+  each(f, sizeOf(output.shape), workgroup, [
     ...lines,
-    `let wanted = u32(${positions.read(positions.at([row]))});`,
-    `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
+    `let wanted = u32(${positions.read([row])});`,
+    `let found = ${source.read([`min(wanted, ${rows} - 1u)`, column])};`,
     ...nan.lines,
     `let value = select(${nan.result}, found, wanted < ${rows});`,
     ...epilogue("i", "value"),
@@ -168,7 +170,7 @@ function loadText(load: Load, { f, memory, workgroup, epilogue }: ChainCode): vo
   const { place, output } = load;
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  eachElement(f, elementsOf(load), workgroup.lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
+  each(f, elementsOf(load), workgroup, [`let x = ${value};`, ...epilogue("i", "x")]);
 }
 
 function storeText(store: Store, { f, memory, workgroup, epilogue }: ChainCode): void {
@@ -177,8 +179,8 @@ function storeText(store: Store, { f, memory, workgroup, epilogue }: ChainCode):
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
   const { lines, names } = coordinatesOf(f, walk.shape);
-  const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
-  eachElement(f, elementsOf(store), workgroup.lanes, [
+  const value = toWord(place.group.word, operand.dtype, source.read(names));
+  each(f, elementsOf(store), workgroup, [
     ...lines,
     `if (own < valid) { ${element("i")} = ${value}; }`,
     ...epilogue("i", "0.0"),

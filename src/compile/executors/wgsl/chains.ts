@@ -27,6 +27,7 @@ export interface Store {
   readonly output?: undefined;
 }
 
+/** A kernel of a step, a load or a store. Sums may have parts: see {@linkcode SumKernel.terms}. */
 export type Item = Exclude<Kernel, AccumulateKernel | SumKernel> | SumKernel | Load | Store;
 
 /** Items that one function runs element by element: the first item is of any kind, the others are maps and stores. */
@@ -96,8 +97,8 @@ export function chainsOf(
       chains.push([load]);
       rows.delete(slot!);
     }
-    const home = homeOf(item, chains);
-    if (home) home.push(item);
+    const fusable = fusableChain(item, chains);
+    if (fusable) fusable.push(item);
     else chains.push([item]);
   }
   return chains;
@@ -110,7 +111,7 @@ export function wholeSlot({ slots }: Program, slot: number): Operand {
 }
 
 /** The chain that an item can be fused into: the item reads from the chain, and does not depend on later chains. */
-function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
+function fusableChain(item: Item, chains: readonly Item[][]): Item[] | undefined {
   if (
     item.kind !== "map" && item.kind !== "store" ||
     accessesOf(item).some((operand) => lineOf(operand) === undefined)
@@ -118,37 +119,38 @@ function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
     return undefined;
   }
   for (const chain of chains.toReversed()) {
-    if (joins(item, chain)) return chain;
-    if (depends(item, chain)) return undefined;
+    if (canJoin(item, chain)) return chain;
+    if (mustFollow(item, chain)) return undefined;
   }
 }
 
-function joins(item: Item, chain: readonly Item[]): boolean {
+/** Whether an item reads only elements that its invocation has computed in the chain, and overwrites none that another reads. */
+function canJoin(item: Item, chain: readonly Item[]): boolean {
   if (chain.length >= maxItems || elementsOf(chain[0]) !== elementsOf(item)) return false;
-  const written = chain.flatMap((own) => own.output ?? []);
+  const written = chain.flatMap(({ output }) => output ?? []);
   const target = item.output;
   const sources = item.operands.filter(({ slot }) =>
-    slot !== undefined && written.some((own) => own.slot === slot)
+    slot !== undefined && written.some((output) => output.slot === slot)
   );
   const isAt = (a: Operand, b: Operand) => lineKey(a) !== undefined && lineKey(a) === lineKey(b);
   const readsElement = sources.length > 0 &&
-    sources.every((source) => written.every((own) => own.slot !== source.slot || isAt(own, source)));
-  const rivals = chain.flatMap(accessesOf).filter(({ slot }) => target && slot === target.slot);
+    sources.every((source) => written.every((output) => output.slot !== source.slot || isAt(output, source)));
+  const conflicting = chain.flatMap(accessesOf).filter(({ slot }) => target && slot === target.slot);
   // The first item of a chain, such as a matrix product, may read other elements than it computes.
   const isElementwise = chain[0].kind === "map" || chain[0].kind === "store";
   const first: readonly Operand[] = chain[0].operands;
   return readsElement &&
-    rivals.every((own) => isAt(own, target!) && (isElementwise || !first.includes(own)));
+    conflicting.every((access) => isAt(access, target!) && (isElementwise || !first.includes(access)));
 }
 
 /** Whether an item must run after a chain. */
-function depends(item: Item, chain: readonly Item[]): boolean {
+function mustFollow(item: Item, chain: readonly Item[]): boolean {
   const target = item.output?.slot;
   const sources = new Set(item.operands.map(({ slot }) => slot));
-  return chain.some((own) => {
-    const written = own.output?.slot;
+  return chain.some(({ operands, output }) => {
+    const written = output?.slot;
     return written !== undefined && (sources.has(written) || written === target) ||
-      target !== undefined && own.operands.some(({ slot }) => slot === target);
+      target !== undefined && operands.some(({ slot }) => slot === target);
   });
 }
 
@@ -174,7 +176,7 @@ export function lifetimesInChains(chains: readonly Chain[], program: Program): M
 }
 
 /**
- * Numbers of phases, for each chain: a chain that reads what other invocations wrote begins a phase, after a barrier. Memory that
+ * The phase of each chain, from 0: a chain that reads what other invocations wrote begins a phase, after a barrier. Memory that
  * is reused within a phase needs another barrier.
  */
 export function phasesOf(chains: readonly Chain[]): number[] {
@@ -182,7 +184,7 @@ export function phasesOf(chains: readonly Chain[]): number[] {
   /** The slots that the phase has written, with the names of their elements. */
   let written = new Map<number, string | undefined>();
   return chains.map((chain) => {
-    const isAhead = chain.some((item) =>
+    const readsOtherInvocations = chain.some((item) =>
       item.operands.some((operand) => {
         const { slot } = operand;
         if (slot === undefined || !written.has(slot)) return false;
@@ -191,7 +193,7 @@ export function phasesOf(chains: readonly Chain[]): number[] {
         return !isElementwise || lineKey(operand) === undefined || lineKey(operand) !== written.get(slot);
       })
     );
-    if (isAhead) {
+    if (readsOtherInvocations) {
       phase++;
       written = new Map();
     }

@@ -41,6 +41,9 @@ const concurrentWorkgroups = 256;
 /** Maximum samples that share reads of weights: their sums are in registers. */
 export const maxSharing = 8;
 
+/** Maximum number of outputs of a product that an invocation computes at once: they share reads of the state. */
+export const maxTileWidth = 8;
+
 /** Chooses the samples of a workgroup and the invocations that share each. */
 export function chooseWorkgroup(
   program: Program,

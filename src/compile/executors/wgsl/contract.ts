@@ -2,31 +2,40 @@
 import { collapse } from "../../../device/collapse.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Operand } from "../../program/program.ts";
-import { type ChainCode, eachElement, eachTerm, scattered, termsText } from "./elements.ts";
-import { coordinatesOf, indent } from "./function_text.ts";
-import type { WorkgroupShape } from "./choose_workgroup.ts";
+import { type ChainCode, eachElement, scattered } from "./elements.ts";
+import { type Factor, makeCursor } from "./cursor.ts";
+import { coordinatesOf, indent, literal } from "./function_text.ts";
+import { maxTileWidth, type WorkgroupShape } from "./choose_workgroup.ts";
+import { groupSize, type SumOperand } from "./packed_weights.ts";
 import { pathOf } from "./shader_memory.ts";
+import { roundUp } from "./buffer_groups.ts";
+import { type Blocks, unitOf } from "./block_size.ts";
 import { sharesWeights, type SumKernel } from "./split_sums.ts";
 
-/** Maximum number of outputs that an invocation computes at once. */
-const maxTileWidth = 8;
+/** Maximum number of outputs that an invocation of a software GPU computes at once. */
 const softwareTileWidth = 4;
 
 /** Maximum number of sums in the registers of an invocation: outputs times samples. */
-const maxSums = 32;
+const maxSums = 16;
 
-/** Reads of the wider operand that an invocation issues before it waits for the first. */
-const readsAhead = 16;
+/** Terms and multiply-adds of an iteration, at least. */
+const [termsAtOnce, addsAtOnce] = [16, 64];
 
-/** Maximum terms of an iteration. */
-const maxUnroll = 8;
+/** Maximum multiply-adds of a product without iterations. */
+const maxAdds = 160;
 
-/** The tile of an invocation: outputs, samples, and the terms of their sums that an iteration reads. */
+/** Values of both factors that an invocation reads before it adds the first of their terms. */
+const valuesAhead = 32;
+
+/** The tile of an invocation. */
 export interface Tile {
   readonly outputs: number;
   /** One, or all samples of the workgroup. */
   readonly samples: number;
+  /** Terms of an iteration. */
   readonly terms: number;
+  /** Terms that are read before the first of them is added. */
+  readonly termsAhead: number;
 }
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
@@ -45,71 +54,86 @@ export function contractText(
     Array.from({ length: count }, (_, i) => i)
   );
   const store = f.capture(() => scattered(f, output, pathOf(walk, 0), memory));
-  const terms = termsText(f, kernel, depth);
+  const { common, more, rest } = termsOfParts(kernel, f.hasLiteralSizes);
+  const rounds = Math.floor(common / tile.terms);
+  const isLoop = rounds > 1 || !f.hasLiteralSizes;
 
   /** A factor of the products. It is read once for outputs that share it, and once for samples that share it. */
-  const factor = (name: string, operand: Operand, view: number, stride: number) => {
-    const path = { shape: [...walk.shape, depth], strides: [...walk.strides[view], stride] };
+  const factor = (name: string, operand: SumOperand, view: number, stride: number) => {
     const ofSamples = tile.samples > 1 && operand.slot !== undefined;
-    const pointer = memory.pointer(f, name, operand, path, ofSamples ? "read samples" : "read any");
-    const hop = pointer.strides[last];
-    const step = pointer.strides[last + 1];
+    const hop = tile.outputs === 1 ? 0 : walk.strides[view][last] * invocations;
+    const use = ofSamples ? "read samples" : "read any";
+    const elementsRead: Factor = { operand, path: pathOf(walk, view), terms: depth, stride, hop, use };
+    const cursor = makeCursor(f, memory, name, elementsRead, isLoop ? tile.terms : 0);
+    const [outputs, own] = [hop ? elements : [0], ofSamples ? samples : [0]];
     const value = (t: number, s: number, k: number) => `${name}${hop ? t : 0}_${ofSamples ? s : 0}_${k}`;
-    // Values past the last column are read but not used.
-    const address = (t: number, s: number, k: number) =>
-      [
-        `${name}_at`,
-        ...t > 0 ? [`${t * invocations}u * ${hop}`] : [],
-        ...s > 0 ? [`${s}u`] : [],
-        ...k > 0 && step ? [`${k}u * ${step}`] : [],
-      ].join(" + ");
     return {
-      start: (first: readonly string[]) => `var ${name}_at = ${pointer.at(first)};`,
-      reads: (k: number) =>
-        (hop ? elements : [0]).flatMap((t) =>
-          (ofSamples ? samples : [0]).map((s) => `let ${value(t, s, k)} = ${pointer.read(address(t, s, k))};`)
-        ),
-      advance: (count: number) =>
-        step ? [`${name}_at += ${count === 1 ? step : `${count}u * ${step}`};`] : [],
+      start: cursor.start,
+      advance: cursor.advance,
       value,
+      // Values past the last column are read but not used.
+      reads: (k: number, isRest: boolean) =>
+        outputs.flatMap((t) => own.map((s) => `let ${value(t, s, k)} = ${cursor.read(t, s, k, isRest)};`)),
     };
   };
   const x = factor("a", a, 1, a.strides[rank - 1]);
   const y = factor("b", b, 2, b.strides[rank - 2]);
+  const size = sizeOf(output.shape);
+  const count = f.size("count", size);
+  const add = (k: number) =>
+    elements.flatMap((t) =>
+      samples.map((s) => `sum${t}_${s} = fma(${x.value(t, s, k)}, ${y.value(t, s, k)}, sum${t}_${s});`)
+    );
+  /** Adds terms, counted from the cursors. Reads precede the sums, so that they overlap. */
+  const straight = (first: number, count: number, isRest = false): string[] => {
+    const { termsAhead } = tile;
+    if (count > termsAhead) {
+      return [
+        ...straight(first, termsAhead, isRest),
+        ...straight(first + termsAhead, count - termsAhead, isRest),
+      ];
+    }
+    const all = Array.from({ length: count }, (_, k) => first + k);
+    return [...all.flatMap((k) => [...x.reads(k, isRest), ...y.reads(k, isRest)]), ...all.flatMap(add)];
+  };
+  const iteration = () =>
+    [...straight(0, tile.terms), ...x.advance(tile.terms), ...y.advance(tile.terms)].map(indent);
   const { lines, names } = coordinatesOf(f, walk.shape);
+  const done = isLoop ? rounds * tile.terms : 0;
+  const restTerms = straight(common - done, rest, true);
   const sums = [
-    x.start(names),
-    y.start(names),
+    ...x.start(names),
+    ...y.start(names),
     ...elements.flatMap((t) => samples.map((s) => `var sum${t}_${s} = 0.0;`)),
-    ...terms.lines,
-    ...eachTerm(terms.count, tile.terms, {
-      reads: (k) => [...x.reads(k), ...y.reads(k)],
-      add: (k) =>
-        elements.flatMap((t) =>
-          samples.map((s) => `sum${t}_${s} = fma(${x.value(t, s, k)}, ${y.value(t, s, k)}, sum${t}_${s});`)
-        ),
-      advance: (count) => [...x.advance(count), ...y.advance(count)],
-    }),
+    ...isLoop ? [`for (var k = 0u; k < ${f.size("terms", rounds)}; k++) {`, ...iteration(), "}"] : [],
+    ...straight(0, common - done),
+    ...more === 0 ? restTerms : [
+      `if (i < ${literal(firstOfLastPart(kernel))}) {`,
+      ...straight(common - done, more).map(indent),
+      "} else {",
+      ...restTerms.map(indent),
+      "}",
+    ],
   ];
   const finish = (value: (t: number) => string) => [
     ...store.result(names, value(0)),
     ...epilogue("i", value(0)),
     ...elements.slice(1).flatMap((t) => [
       `let i${t} = i + ${t * invocations}u;`,
-      `if (i${t} < count) {`,
+      `if (i${t} < ${count}) {`,
       ...[...store.result([`i${t}`], value(t)), ...epilogue(`i${t}`, value(t), `_${t}`)].map(indent),
       "}",
     ]),
   ];
   if (tile.samples === 1) {
     f.push(...store.lines);
-    return eachElement(f, sizeOf(output.shape), tile.outputs * invocations, [
+    return eachElement(f, count, size, invocations, tile.outputs, [
       ...lines,
       ...sums,
       ...finish((t) => `sum${t}_0`),
     ]);
   }
-  eachElement(f, sizeOf(output.shape), tile.outputs * invocations, [
+  eachElement(f, count, size, invocations, tile.outputs, [
     ...lines,
     ...sums,
     ...elements.map((t) =>
@@ -119,7 +143,23 @@ export function contractText(
     ...["select_sample(s);", ...store.lines, ...prelude, ...finish((t) => `sums${t}[s]`)].map(indent),
     "}",
   ]);
-  f.push("select_sample(invocation % samples);");
+  f.push("select_sample(invocation / lanes);");
+}
+
+/**
+ * The terms of a sum: `common` terms of all parts, and after these `more` terms of all parts but the last, or the `rest` of the last.
+ * Only the rest may have fewer than four terms.
+ */
+function termsOfParts({ operands: [a], output, terms }: ContractKernel & SumKernel, hasRest = true) {
+  const depth = a.shape.at(-1)!;
+  const last = terms === undefined ? depth : terms - (output.shape[0] - 1) * depth;
+  const common = hasRest ? last - last % groupSize : last;
+  return { common, more: terms === undefined ? 0 : depth - common, rest: last - common };
+}
+
+/** The position of the first element of the last part. */
+function firstOfLastPart({ output: { shape } }: ContractKernel & SumKernel): number {
+  return (shape[0] - 1) * sizeOf(shape.slice(1));
 }
 
 /** The axes of the outputs, and the strides of the output and of both matrices on them. */
@@ -130,17 +170,22 @@ function walkOf({ operands: [a, b], output }: ContractKernel) {
 }
 
 /** Outputs, samples and terms that an invocation computes at once. */
-export function tileOfProduct(kernel: ContractKernel & SumKernel, workgroup: WorkgroupShape): Tile {
+export function tileOfProduct(kernel: ContractKernel & SumKernel, workgroup: Blocks): Tile {
   const { shape } = walkOf(kernel);
-  const { samples, lanes } = workgroup;
+  const { samples, lanes, block } = workgroup;
   const isForAllSamples = sharesWeights(kernel, workgroup);
   const tile = { samples: isForAllSamples ? samples : 1 };
   // Only outputs with a single axis are tiled. Otherwise lanes take single outputs, so that no lane is idle.
   const isTiled = shape.length === 1 && kernel.terms === undefined;
   const outputs = isTiled ? tileWidth(shape[0], invocationsOf(tile, workgroup), tile.samples) : 1;
-  // Software GPUs compile long loops slowly and wait for no reads.
-  const terms = lanes === 1 ? 1 : Math.min(maxUnroll, Math.floor(readsAhead / outputs));
-  return { ...tile, outputs, terms };
+  // Software GPUs compile long functions slowly and wait for no reads.
+  if (lanes === 1) return { ...tile, outputs, terms: 1, termsAhead: 1 };
+  const { common } = termsOfParts(kernel);
+  const atOnce = outputs * tile.samples;
+  const terms = common * atOnce <= maxAdds
+    ? Math.max(1, common)
+    : roundUp(Math.max(termsAtOnce, addsAtOnce / atOnce), unitOf(block));
+  return { ...tile, outputs, terms, termsAhead: roundUp(valuesAhead / (outputs + tile.samples), groupSize) };
 }
 
 /** Invocations that share the outputs of a product. */

@@ -4,7 +4,7 @@ import { sizeOf } from "../../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../../device/webgpu/kernels/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
 import { type Chain, type Item, lineKey, lineOf } from "./chains.ts";
-import type { WorkgroupShape } from "./choose_workgroup.ts";
+import type { Blocks } from "./block_size.ts";
 import type { SumKernel } from "./split_sums.ts";
 import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
@@ -16,7 +16,7 @@ type Epilogue = (position: string, value: string, suffix?: string) => string[];
 export interface ChainCode {
   readonly f: FunctionText;
   readonly memory: ShaderMemory;
-  readonly workgroup: WorkgroupShape;
+  readonly workgroup: Blocks;
   readonly epilogue: Epilogue;
   /** Statements before the epilogue of a sample, if an invocation computes its elements for all samples. */
   readonly prelude: readonly string[];
@@ -47,7 +47,7 @@ export function epilogueOf(f: FunctionText, chain: Chain, memory: ShaderMemory):
     return steps.flatMap(({ compute, key, pointer }) => {
       const { lines, result } = compute?.(position, values, suffix) ?? { lines: [], result: value };
       if (key !== undefined) values.set(key, result);
-      return pointer ? [...lines, pointer.write(pointer.at([position]), result)] : lines;
+      return pointer ? [...lines, pointer.write([position], result)] : lines;
     });
   };
 }
@@ -76,7 +76,7 @@ function following(
     if (key !== undefined && computed.has(key)) return { key };
     const name = `x${k}_${i}`;
     const pointer = linePointer(f, name, operand, memory, "read own");
-    if (pointer.isConstant) f.push(`let ${name} = ${pointer.read(pointer.at(["0u"]))};`);
+    if (pointer.isConstant) f.push(`let ${name} = ${pointer.read(["0u"])};`);
     return { name, pointer };
   });
   const element = item.kind === "store" ? memory.member(f, `array${k}`, item.place) : undefined;
@@ -85,7 +85,7 @@ function following(
     const inputs = reads.map(({ key, name, pointer }) => {
       if (!pointer) return values.get(key)!;
       if (pointer.isConstant) return name;
-      lines.push(`let ${name}${suffix} = ${pointer.read(pointer.at([position]))};`);
+      lines.push(`let ${name}${suffix} = ${pointer.read([position])};`);
       return `${name}${suffix}`;
     });
     if (item.kind === "store") {
@@ -97,13 +97,28 @@ function following(
   };
 }
 
-/** Emits a loop over the elements `i` of an invocation: every `step`-th element, beginning with its first. */
-export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
-  f.push(
-    `for (var i = ${f.first}; i < ${f.param("count", count)}; i += ${step}u) {`,
-    ...body.map(indent),
-    "}",
-  );
+/**
+ * Emits statements for the elements `i` of an invocation, and for elements at a distance of `invocations` that it computes with each.
+ *
+ * @param count The number of elements as an expression.
+ * @param size The number of elements.
+ * @param width Elements that an invocation computes at once.
+ */
+export function eachElement(
+  f: FunctionText,
+  count: string,
+  size: number,
+  invocations: number,
+  width: number,
+  body: readonly string[],
+): void {
+  const step = invocations * width;
+  const isOnce = f.hasLiteralSizes && size <= step;
+  // Implementations of WebGPU count the iterations of loops, which takes time.
+  const head = !isOnce
+    ? [`for (var i = ${f.first}; i < ${count}; i += ${step}u) {`]
+    : [`let i = ${f.first};`, size < invocations ? `if (i < ${count}) {` : "{"];
+  f.push(...head, ...body.map(indent), "}");
 }
 
 /** The number of terms of a sum as an expression, and the statements that compute it for element `i`. */
@@ -111,39 +126,41 @@ export function termsText(
   f: FunctionText,
   { terms, output }: SumKernel,
   length: number,
-): { readonly lines: readonly string[]; readonly count: string } {
-  if (terms === undefined) return { lines: [], count: f.param("terms", length) };
+): { readonly lines: readonly string[]; readonly count: string; readonly known?: number } {
+  if (terms === undefined) {
+    return { lines: [], count: f.size("terms", length), known: f.hasLiteralSizes ? length : undefined };
+  }
   const [parts] = output.shape;
   const [all, part] = [
-    f.param("all_terms", terms),
-    `i / ${f.param("outputs", sizeOf(output.shape) / parts)}`,
+    f.size("all_terms", terms),
+    `i / ${f.size("outputs", sizeOf(output.shape) / parts)}`,
   ];
-  const count = f.param("parts", parts);
+  const count = f.size("parts", parts);
   return { lines: [`let terms = (${all} + ${count} - 1u - ${part}) / ${count};`], count: "terms" };
 }
 
 /**
- * Emits a loop over the terms of a sum. `unroll` terms are computed at once, with their reads first, so that the reads overlap.
+ * Emits a loop over the terms `k` of a sum. `unroll` terms are computed at once, with their reads first, so that the reads overlap.
+ * A known number of at most `unroll` terms needs no loop.
  *
- * @param terms The number of terms, as an expression.
+ * @param terms The number of terms.
  * @param reads Statements that read the operands of a term: the first, second ... of an iteration.
  * @param add Statements that add a term.
- * @param advance Statements that advance the addresses by a number of terms.
  */
 export function eachTerm(
-  terms: string,
+  { count: terms, known }: { readonly count: string; readonly known?: number },
   unroll: number,
-  { reads, add, advance }: {
+  { reads, add }: {
     readonly reads: (term: number) => readonly string[];
     readonly add: (term: number) => readonly string[];
-    readonly advance: (count: number) => readonly string[];
   },
 ): string[] {
   const body = (count: number) => {
     const each = (part: (term: number) => readonly string[]) =>
       Array.from({ length: count }, (_, term) => part(term)).flat();
-    return [...each(reads), ...each(add), ...advance(count)].map(indent);
+    return [...each(reads), ...each(add)].map(indent);
   };
+  if (known !== undefined && known <= unroll) return ["{", "  const k = 0u;", ...body(known), "}"];
   if (unroll === 1) return [`for (var k = 0u; k < ${terms}; k++) {`, ...body(1), "}"];
   return [
     "var k = 0u;",
@@ -169,5 +186,5 @@ export function scattered(
 ): (coordinates: readonly string[], value: string) => string[] {
   if (lineOf(output) !== undefined) return () => [];
   const target = memory.pointer(f, "output", output, path, "write own");
-  return (coordinates, value) => [target.write(target.at(coordinates), value)];
+  return (coordinates, value) => [target.write(coordinates, value)];
 }

@@ -14,7 +14,7 @@ import loopSource from "../../../../kernels/loop.wgsl" with { type: "text" };
 import { type Binding, type KernelSource, kernelSource } from "../../../device/webgpu/kernel.ts";
 import type { Program } from "../../program/program.ts";
 import { type Chain, elementsOf, wholeSlot } from "./chains.ts";
-import type { Access } from "./function_text.ts";
+import { type Access, indent } from "./function_text.ts";
 import { chainText } from "./chain_functions.ts";
 import { ShaderMemory } from "./shader_memory.ts";
 import type { Group, Place } from "./buffer_groups.ts";
@@ -123,26 +123,31 @@ class Emitter {
   }
 
   /**
-   * @param words Words of the buffer `args`.
+   * @param argumentWords Words of the buffer `args`.
    * @param size Words of a call.
    * @param ends Positions of the last calls of prologue, step and epilogue.
    * @param waits Whether any call has a barrier.
    */
   #shader(
-    words: number,
+    argumentWords: number,
     size: number,
     ends: readonly number[],
     waits: boolean,
   ): KernelSource & Pick<WgslLoop, "bindings"> {
-    const { samples, lanes, local, spilled, word } = this.#layout;
+    const { samples, lanes, block, local, spilled, word } = this.#layout;
+    // Samples with one invocation each are interleaved.
+    const [ownSize, spillSize] = lanes === 1 ? [1, 1] : [local.size / block, spilled.size];
+    const words = block > 1 ? `array<${word}, ${block}>` : word;
     const groups = groupsOf(this.#layout);
-    const areArgsUniform = words <= this.#layout.uniformWords;
+    const areArgsUniform = argumentWords <= this.#layout.uniformWords;
     const bindings: Binding[] = [
       areArgsUniform
-        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(words / 4)}>`, access: "uniform" }
+        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(argumentWords / 4)}>`, access: "uniform" }
         : { name: "args", type: "u32", access: "read" },
     ];
-    for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
+    for (const { name, word, block, access } of groups) {
+      bindings.push({ name, type: block > 1 ? `vec${block}<${word}>` : word, access });
+    }
     if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
     const params = [
       ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
@@ -151,15 +156,17 @@ class Emitter {
     ];
     const functions = [...this.#functions];
     const variables = ["invocation", "lane", "own", "valid", "position", "first_position"];
-    variables.push("row", "product_step", "spill_start", "first_spill");
+    variables.push("row", "product_step", "own_start", "spill_start", "first_spill");
     const source = kernelSource("loop", bindings, params, [
       `const samples = ${samples}u;`,
       `const lanes = ${lanes}u;`,
       `const slot_size = ${spilled.size * samples}u;`,
+      `const own_size = ${ownSize}u;`,
+      `const spill_size = ${spillSize}u;`,
       `const call_size = ${size}u;`,
       ...["prologue", "step", "epilogue"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
       ...variables.map((name) => `var<private> ${name}: u32;`),
-      ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
+      ...local.size > 0 ? [`var<workgroup> slots: array<${words}, ${local.size * samples / block}>;`] : [],
       ...functions.map(([text, { index }]) => `fn kernel${index}${text}`),
       "fn argument(i: u32) -> u32 {",
       `  return ${areArgsUniform ? "args[i / 4u][i % 4u]" : "args[i]"};`,
@@ -173,18 +180,37 @@ class Emitter {
       "}",
       "fn invoke(kernel: u32, at: u32) {",
       ...Array.from({ length: size - 2 }, (_, i) => `  let a${i} = argument(at + ${i}u);`),
-      "  switch kernel {",
-      ...functions.map(([, { index, arity }]) => {
-        const args = Array.from({ length: arity }, (_, i) => `a${i}`);
-        return `    case ${index}u: { kernel${index}(${args.join(", ")}); }`;
-      }),
-      "    default: {}",
-      "  }",
+      ...callText(functions.map(([, { arity }]) => arity)).map(indent),
       "}",
       loopSource,
     ]);
     return { ...source, bindings: bindings.map(({ name }) => name) };
   }
+}
+
+/**
+ * Maximum cases of a switch statement. Drivers compile a statement to nested conditions: llvmpipe ignores those at more than 80
+ * levels, and the conditions of groups are fewer on the way to a case.
+ */
+const maxCases = 32;
+
+/** The statements that call one of the functions by its position, given the number of arguments of each. */
+function callText(arities: readonly number[]): string[] {
+  const cases = arities.map((arity, i) => {
+    const args = Array.from({ length: arity }, (_, i) => `a${i}`);
+    return `case ${i}u: { kernel${i}(${args.join(", ")}); }`;
+  });
+  const choose = (value: string, cases: readonly string[]) => [
+    `switch ${value} {`,
+    ...[...cases, "default: {}"].map(indent),
+    "}",
+  ];
+  if (cases.length <= maxCases) return choose("kernel", cases);
+  const groups = Array.from(
+    { length: Math.ceil(cases.length / maxCases) },
+    (_, i) => choose("kernel", cases.slice(i * maxCases, (i + 1) * maxCases)).join(" "),
+  );
+  return choose(`kernel / ${maxCases}u`, groups.map((text, i) => `case ${i}u: { ${text} }`));
 }
 
 /** Loop iterations of an invocation in a chain's function. */

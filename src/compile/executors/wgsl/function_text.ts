@@ -23,8 +23,15 @@ export class FunctionText {
   /** The variable with the first element of an invocation. */
   readonly first: "lane" | "invocation";
 
-  /** @param isForAllSamples Whether an invocation computes its elements for all samples of the workgroup. */
-  constructor(isForAllSamples = false) {
+  readonly hasLiteralSizes: boolean;
+
+  /**
+   * @param hasLiteralSizes Whether lengths and strides are literals. Otherwise they are parameters: the compilers of software GPUs
+   * unroll loops with literal bounds for seconds.
+   * @param isForAllSamples Whether an invocation computes its elements for all samples of the workgroup.
+   */
+  constructor(hasLiteralSizes: boolean, isForAllSamples = false) {
+    this.hasLiteralSizes = hasLiteralSizes;
     this.first = isForAllSamples ? "invocation" : "lane";
   }
 
@@ -33,6 +40,11 @@ export class FunctionText {
     this.names.push(name);
     this.args.push(value);
     return name;
+  }
+
+  /** A length or a stride, as a u32 modulo 2^32: a literal, or a parameter. */
+  size(name: string, value: number): string {
+    return this.hasLiteralSizes ? literal(value) : this.param(name, value);
   }
 
   push(...lines: string[]): void {
@@ -53,6 +65,11 @@ export class FunctionText {
   }
 }
 
+/** An integer as a u32 modulo 2^32. */
+export function literal(value: number): string {
+  return `${value >>> 0}u`;
+}
+
 export function indent(line: string): string {
   return `  ${line}`;
 }
@@ -70,7 +87,7 @@ export function toWord(word: Word, dtype: DType, value: string): string {
   return valueType(dtype) === word ? value : `bitcast<${word}>(${value})`;
 }
 
-/** The coordinates of the row-major position `i`, with the lengths as parameters of a function: see {@linkcode coordinates}. */
+/** The coordinates of the row-major position `i`, see {@linkcode coordinates}. */
 export function coordinatesOf(f: FunctionText, shape: readonly number[]) {
-  return coordinates(shape.length, "i", (axis) => f.param(`length${axis}`, shape[axis]));
+  return coordinates(shape.length, "i", (axis) => f.size(`length${axis}`, shape[axis]));
 }

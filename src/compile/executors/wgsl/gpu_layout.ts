@@ -8,6 +8,8 @@ import { type Group, makeGroup, makeGroups, type Member, type Place, type Word }
 import { type Chain, chainsOf, lifetimesInChains, phasesOf } from "./chains.ts";
 import type { Adapter, WorkgroupShape } from "./choose_workgroup.ts";
 import { addEarly } from "./early_sums.ts";
+import { type Blocks, chooseBlock } from "./block_size.ts";
+import { groupSize, type PackedMatrix, packedSize, packWeights, type SumOperand } from "./packed_weights.ts";
 import { splitSums } from "./split_sums.ts";
 
 /**
@@ -25,7 +27,7 @@ interface WeightGradient {
 }
 
 /** Layout of a program on a GPU. */
-export interface GpuLayout extends WorkgroupShape {
+export interface GpuLayout extends Blocks {
   /** Words that a uniform binding holds. */
   readonly uniformWords: number;
   /** Chains that a step runs, in order. */
@@ -47,7 +49,10 @@ export interface GpuLayout extends WorkgroupShape {
   /** The factors of the products that compute the weight gradients. */
   readonly productRows: Group;
   readonly weightGradients: readonly WeightGradient[];
+  /** Places of the inputs. Undefined if an input is only read as a packed matrix. */
   readonly inputAt: readonly (Place | undefined)[];
+  readonly packed: readonly PackedMatrix[];
+  readonly packedAt: readonly Place[];
   readonly outputAt: readonly Place[];
 }
 
@@ -59,12 +64,24 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
       input.role === role && isShared === (input.slot === undefined) ? [i] : []
     );
   const members = (indices: readonly number[]) => indices.map((i) => program.inputs[i]);
+  const isHardware = workgroup.lanes > 1;
+  const { program: withPacked, matrices: packed } = isHardware
+    ? packWeights(program)
+    : { program, matrices: [] };
   const [own, rows] = [inputsOf("constant"), inputsOf("row")];
-  const [shared, sharedSteps] = [inputsOf("constant", true), inputsOf("row", true)];
+  const onlyPacked = inputsRead(program).difference(inputsRead(withPacked));
+  const shared = inputsOf("constant", true).filter((i) => !onlyPacked.has(i));
+  const sharedSteps = inputsOf("row", true);
   const sums = program.sums.map(({ slot }) => program.slots[slot]);
   const carry = makeGroup("carry", "read_write", "one", [...members(inputsOf("state")), ...sums]);
   const fixed = makeGroup("fixed", "read", "one", members(own));
-  const constants = makeGroup("constants", "read", "shared", members(shared));
+  const constants = makeGroup(
+    "constants",
+    "read",
+    "shared",
+    [...members(shared), ...packed.map((matrix) => ({ size: packedSize(matrix), dtype: matrix.view.dtype }))],
+    isHardware ? groupSize : 1,
+  );
   const sharedRows = makeGroup("shared_rows", "read", "shared steps", members(sharedSteps));
   const { productRows, weightGradients, productRowsAt } = placeProductRows(program);
 
@@ -74,7 +91,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }));
   // A buffer is reserved for spilled slots: whether any are spilled is known only after the chains.
   const taken = 3 +
-    [own, shared, sharedSteps, weightGradients].filter(({ length }) => length > 0).length;
+    [own, constants.members, sharedSteps, weightGradients].filter(({ length }) => length > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
   const forOutputs = Math.min(outputs.length, Math.max(1, free - rows.length));
   const rowGroups = makeGroups("rows", "read", members(rows), free - forOutputs);
@@ -85,16 +102,18 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }
   rows.forEach((i, row) => inputAt[i] = rowGroups.places[row]);
   const outputAt = outputGroups.places;
-  const split = workgroup.lanes === 1 ? program : splitSums(addEarly(program), workgroup);
+  const block = isHardware ? chooseBlock(program, workgroup.lanes) : 1;
+  const split = isHardware ? splitSums(addEarly(withPacked), { ...workgroup, block }) : program;
   const chains = chainsOf(split, { inputAt, outputAt, productRowsAt });
   // A sample with one invocation needs no barriers.
   const phases = workgroup.lanes === 1 ? [] : phasesOf(chains);
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {
     ...workgroup,
+    block,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, split, lifetimesInChains(chains, split), phases),
+    ...placeWithin(capacity, split, lifetimesInChains(chains, split), phases, block),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     inputs: [fixed, constants, sharedRows, ...rowGroups.groups],
@@ -102,8 +121,21 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     productRows,
     weightGradients,
     inputAt,
+    packed,
+    packedAt: packed.map((_, i) => ({ group: constants, member: shared.length + i })),
     outputAt,
   };
+}
+
+/** The shared inputs that a program reads, without its packed weights. */
+function inputsRead({ kernels, outputs, stepSums, next }: Program): Set<number> {
+  const operands: SumOperand[] = [
+    ...kernels.flatMap(({ operands }) => operands),
+    ...outputs,
+    ...stepSums,
+    ...next,
+  ];
+  return new Set(operands.flatMap(({ shared, packed }) => shared === undefined || packed ? [] : [shared]));
 }
 
 /** Maximum number of slots that are tried in gaps of the workgroup memory. */
@@ -112,22 +144,31 @@ const maxAttempts = 16;
 /** Assigns workgroup memory to as many slots as fit, smallest first, and spills the others. */
 function placeWithin(
   capacity: number,
-  { slots }: Program,
+  { slots, kernels }: Program,
   lifetimes: ReadonlyMap<number, Lifetime>,
   phases: readonly number[],
+  block: number,
 ): { local: Layout; spilled: Layout } {
-  const order = [...lifetimes].sort(([a], [b]) => slots[a].size - slots[b].size);
-  const none = placeSlots(slots, []);
+  const order: (readonly [number, Lifetime])[] = [...lifetimes].sort(([a], [b]) =>
+    slots[a].size - slots[b].size
+  );
+  const factors = new Set(
+    kernels.flatMap(({ kind, operands }) =>
+      kind === "contract" ? operands.slice(0, 2).map(({ slot }) => slot) : []
+    ),
+  );
+  const place = (lifetimes: typeof order) => placeSlots(slots, lifetimes, block, (slot) => factors.has(slot));
+  const none = place([]);
   // Without reuse within a phase, which would need a barrier, if the memory suffices. Pinned slots are live at all times.
   const phaseOf = (time: number) => phases[time] ?? time;
   const inPhases = order.map(([slot, { first, last }]) =>
     [slot, { first: phaseOf(first), last: phaseOf(last) }] as const
   );
   for (const lifetimes of [inPhases, order]) {
-    const all = placeSlots(slots, lifetimes);
+    const all = place(lifetimes);
     if (all.size <= capacity) return { local: all, spilled: none };
   }
-  const isWithin = (chosen: typeof order) => placeSlots(slots, chosen).size <= capacity;
+  const isWithin = (chosen: typeof order) => place(chosen).size <= capacity;
   let [most, tooMany] = [0, order.length];
   while (tooMany - most > 1) {
     const middle = Math.floor((most + tooMany) / 2);
@@ -141,7 +182,7 @@ function placeWithin(
     if (isWithin([...near, entry])) near.push(entry);
     else far.push(entry);
   }
-  return { local: placeSlots(slots, near), spilled: placeSlots(slots, far) };
+  return { local: place(near), spilled: place(far) };
 }
 
 /**

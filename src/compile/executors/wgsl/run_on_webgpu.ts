@@ -12,9 +12,10 @@ import { addProduct } from "../add_product.ts";
 import { chunksOf } from "../../loop/chunks.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emit_wgsl.ts";
-import { type Group, sizeOfAll } from "./buffer_groups.ts";
+import { type Group, roundUp, sizeOfAll } from "./buffer_groups.ts";
 import { type Adapter, chooseWorkgroup, type WorkgroupShape } from "./choose_workgroup.ts";
 import { type GpuLayout, layOutOnGpu } from "./gpu_layout.ts";
+import { packedSize, writePacked } from "./packed_weights.ts";
 import { chooseDispatchSize, stepsWithin } from "./dispatch_size.ts";
 
 /** The shader and the layout of a program. */
@@ -215,34 +216,42 @@ function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZe
   });
 }
 
-/** The inputs of a group, in order. */
+/** The inputs of a group, in order. Packed weights follow. */
 function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): BufferView[] {
-  return group.members.map((_, member) =>
-    inputs[inputAt.findIndex((place) => place?.group === group && place.member === member)]
-  );
+  return group.members.flatMap((_, member) => {
+    const input = inputAt.findIndex((place) => place?.group === group && place.member === member);
+    return input < 0 ? [] : [inputs[input]];
+  });
 }
 
 /** Inputs with a separate buffer, which are read in place. */
 function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
-  return layout.inputs.filter(({ members }) => members.length === 1)
-    .map((group) => [group.name, membersOf(group, run, layout)[0]]);
+  return layout.inputs.filter(({ members, block }) => members.length === 1 && block === 1).map((
+    group,
+  ) => [group.name, membersOf(group, run, layout)[0]]);
 }
 
-/** Copies inputs that share a buffer. */
+/** Copies inputs that share a buffer, and packs weights. */
 function* packInputs(
   device: WebGpuDevice,
   run: Run,
   layout: GpuLayout,
 ): Generator<[name: string, view: BufferView]> {
   for (const group of layout.inputs) {
-    if (group.members.length < 2) continue;
+    const { name, members, block } = group;
+    if (members.length < (block > 1 ? 1 : 2)) continue;
+    const packed = layout.packed.filter((_, i) => layout.packedAt[i].group === group);
     const views = membersOf(group, run, layout);
-    const all = allocateView(device, [views.reduce((sum, { shape }) => sum + sizeOf(shape), 0)], "float32");
-    let offset = 0;
-    for (const view of views) {
-      device.copy(view, all.source, offset);
-      offset += sizeOf(view.shape);
-    }
-    yield [group.name, all];
+    const sizes = [...views.map(({ shape }) => sizeOf(shape)), ...packed.map(packedSize)];
+    const starts = sizes.map((_, i) =>
+      sizes.slice(0, i).reduce((sum, size) => sum + roundUp(size, block), 0)
+    );
+    const total = starts.at(-1)! + roundUp(sizes.at(-1)!, block);
+    const all = allocateView(device, [total], "float32");
+    views.forEach((view, i) => device.copy(view, all.source, starts[i]));
+    packed.forEach((matrix, i) =>
+      writePacked(device, matrix, run.inputs[matrix.input], { ...all, offset: starts[views.length + i] })
+    );
+    yield [name, all];
   }
 }

@@ -1,9 +1,15 @@
-/** Addresses of slots, inputs and outputs in the functions of a shader. */
+/**
+ * Addresses of slots, inputs and outputs in the functions of a shader.
+ *
+ * Workgroup memory and constants consist of blocks: arrays of a constant number of words. Products read words at constant positions
+ * of a block. Compilers combine these reads, and check the index of a block once.
+ */
 import type { Walk } from "../../../device/collapse.ts";
-import type { Operand } from "../../program/program.ts";
-import { fromWord, type FunctionText, toWord } from "./function_text.ts";
+import type { DType } from "../../../device/dtype.ts";
+import { fromWord, type FunctionText, literal, toWord } from "./function_text.ts";
 import { type Place, sizeOfAll, type Word } from "./buffer_groups.ts";
 import type { GpuLayout } from "./gpu_layout.ts";
+import type { SumOperand } from "./packed_weights.ts";
 
 /** Axes that a function iterates over, and the strides of an operand on them. */
 export interface Path {
@@ -13,15 +19,11 @@ export interface Path {
 
 /** An operand inside a function. */
 export interface Pointer {
-  /** An expression for the address at coordinates. */
-  at(coordinates: readonly string[]): string;
-  /** An expression for the value at an address. */
-  read(address: string): string;
-  /** A statement that stores a value. */
-  write(address: string, value: string): string;
-  /** Expressions for the strides. Undefined if the stride is zero or the axis has one element. */
-  readonly strides: readonly (string | undefined)[];
-  /** Whether the operand is one element that a step does not write, so that it can be read before a loop. */
+  /** An expression for the value at coordinates. */
+  read(coordinates: readonly string[]): string;
+  /** A statement that stores a value at coordinates. */
+  write(coordinates: readonly string[], value: string): string;
+  /** Whether the operand is one element that a step does not write. Functions read such an operand once, before their loop. */
   readonly isConstant: boolean;
 }
 
@@ -32,8 +34,25 @@ export type Use =
   | "write own"
   /** Any invocation accesses any element. */
   | "read any"
-  /** Any invocation accesses any element of all samples: element + sample. */
+  /** Any invocation accesses any element of all samples. */
   | "read samples";
+
+/** An operand in an array `name`, or `name[block][word]` if the array has blocks. */
+export interface Location {
+  readonly name: string;
+  readonly word: Word;
+  readonly dtype: DType;
+  /** Words of a block. One if the array has no blocks. */
+  readonly block: number;
+  /** Offset of the operand, in words. */
+  readonly base: number;
+  /** Where the sample begins, in blocks. Undefined for arrays that the samples share. */
+  readonly start?: string;
+  /** Words between consecutive elements. */
+  readonly unit: number;
+  /** Words between the samples of a workgroup. */
+  readonly sampleStride: number;
+}
 
 export class ShaderMemory {
   readonly #layout: GpuLayout;
@@ -56,21 +75,34 @@ export class ShaderMemory {
   }
 
   /** Declares an operand in a function. */
-  pointer(f: FunctionText, name: string, operand: Operand, path: Path, use: Use): Pointer {
-    return operand.slot === undefined
-      ? this.#sharedPointer(f, name, operand, path)
-      : this.#slotPointer(f, name, operand, path, use);
+  pointer(f: FunctionText, name: string, operand: SumOperand, path: Path, use: Use): Pointer {
+    const location = this.locate(f, name, operand, path, use);
+    const element = elements(f, name, location, path);
+    const { word, dtype } = location;
+    return {
+      isConstant: operand.slot === undefined &&
+        path.strides.every((stride, axis) => stride === 0 || path.shape[axis] === 1),
+      read: (coordinates) => fromWord(word, dtype, element(coordinates)),
+      write: (coordinates, value) => `${element(coordinates)} = ${toWord(word, dtype, value)};`,
+    };
   }
 
-  #slotPointer(
-    f: FunctionText,
-    name: string,
-    { slot, dtype, offset }: Operand,
-    path: Path,
-    use: Use,
-  ): Pointer {
-    const { samples, lanes, word } = this.#layout;
-    const { space, offset: place } = this.#placeOf(slot!)!;
+  /** Finds an operand, and records which elements the function accesses. */
+  locate(f: FunctionText, name: string, operand: SumOperand, path: Path, use: Use): Location {
+    const { slot, shared, packed, dtype, offset } = operand;
+    if (slot === undefined) {
+      const { inputAt, packedAt } = this.#layout;
+      const place = packed ? packedAt[packed.matrix] : inputAt[shared!]!;
+      const { group, member } = place;
+      const own = { name: group.name, word: group.word, dtype, unit: 1, sampleStride: 0 };
+      if (group.block > 1) {
+        return { ...own, block: group.block, base: sizeOfAll(group.members.slice(0, member)) + offset };
+      }
+      this.member(f, `${name}_array`, place);
+      return { ...own, block: 1, base: offset, start: `${name}_array_start` };
+    }
+    const { samples, lanes, word, local, spilled } = this.#layout;
+    const { space, offset: place } = this.#placeOf(slot)!;
     const base = place + offset;
     const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
     // An element that all invocations read has no owner.
@@ -87,26 +119,31 @@ export class ShaderMemory {
         ? `${f.first} ${base} ${path.shape[0] === 1 ? "alone" : path.strides[0]}`
         : undefined,
     });
-    const first = f.param(`${name}_base`, base * samples);
-    const ofSample = space === "spill" ? "spill_start" : "own";
-    const start = use !== "read samples"
-      ? [first, ofSample]
-      : space === "spill"
-      ? [first, "first_spill"]
-      : [first];
-    return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`, true);
-  }
-
-  #sharedPointer(f: FunctionText, name: string, { shared, dtype, offset }: Operand, path: Path): Pointer {
-    const place = this.#layout.inputAt[shared!]!;
-    const element = this.member(f, `${name}_array`, place);
-    return point(f, name, dtype, path, 1, [f.param(`${name}_base`, offset)], place.group.word, element);
+    const isForAll = use === "read samples";
+    // Samples with one invocation each are interleaved, because compilers of software GPUs vectorize over invocations.
+    const unit = lanes === 1 ? samples : 1;
+    const shape = { word, dtype, unit, base: base * unit };
+    return space === "spill"
+      ? {
+        ...shape,
+        name: space,
+        block: 1,
+        start: isForAll ? "first_spill" : "spill_start",
+        sampleStride: spilled.size,
+      }
+      : {
+        ...shape,
+        name: space,
+        block: this.#layout.block,
+        start: isForAll ? undefined : "own_start",
+        sampleStride: local.size,
+      };
   }
 
   /** Declares an array in a function. Returns expressions for the words of the current sample and step. */
   member(f: FunctionText, prefix: string, { group, member }: Place): (position: string) => string {
     const { name, rows, members } = group;
-    const size = f.param(`${prefix}_size`, members[member].size);
+    const size = f.size(`${prefix}_size`, members[member].size);
     const before = f.param(`${prefix}_before`, sizeOfAll(members.slice(0, member)));
     const [volume, index] = {
       "shared": ["1u", "0u"],
@@ -123,37 +160,83 @@ export class ShaderMemory {
   }
 }
 
-function point(
+/** The address of coordinates in an operand: `blocks` in blocks, plus `rest` in words. */
+export interface Address {
+  readonly blocks: readonly string[];
+  readonly rest: readonly string[];
+  /** Whether the rest is at most a block. */
+  readonly isWithinBlock: boolean;
+}
+
+/** Declares the start of an operand. Returns the address of coordinates. */
+export function addresses(
   f: FunctionText,
   name: string,
-  dtype: Operand["dtype"],
+  { block, base, start, unit }: Location,
   { shape, strides }: Path,
-  unit: number,
-  start: readonly string[],
-  word: Word,
-  element: (address: string) => string,
-  isWritten = false,
-): Pointer {
-  f.push(`let ${name}_start = ${start.join(" + ")};`);
-  const steps = strides.map((stride, axis) => {
-    if (stride === 0 || shape[axis] === 1) return undefined;
-    return stride === 1 ? `${unit}u` : f.param(`${name}_stride${axis}`, stride * unit);
+): (coordinates: readonly string[]) => Address {
+  const axes = strides.flatMap((stride, axis) =>
+    stride === 0 || shape[axis] === 1 ? [] : [{ axis, stride: stride * unit, length: shape[axis] }]
+  );
+  const isWhole = ({ stride }: { stride: number }) => block > 1 && stride % block === 0;
+  const inside = axes.filter((axis) => !isWhole(axis));
+  // A negative distance within a block could not be divided.
+  const isForward = block > 1 && inside.every(({ stride }) => stride > 0);
+  const span = inside.reduce((sum, { stride, length }) => sum + stride * (length - 1), 0);
+  const word = base % block;
+  const isWithinBlock = isForward && word + span < block;
+  const inBlocks = isWithinBlock || isForward && word === 0;
+  const first = f.param(`${name}_base`, inBlocks ? Math.floor(base / block) : base);
+  const own = block === 1 || inBlocks ? [first, ...start ? [start] : []] : [first];
+  f.push(`let ${name}_start = ${own.join(" + ")};`);
+  const words = isWithinBlock && word > 0 ? [f.param(`${name}_word`, word)] : [];
+  const steps = axes.map((axis) => {
+    const step = isWhole(axis) ? axis.stride / block : axis.stride;
+    const text = step === 1 ? undefined : distanceText(f, `${name}_stride${axis.axis}`, step, unit);
+    return { ...axis, isWhole: isWhole(axis), step: text };
   });
-  return {
-    strides: steps,
-    isConstant: !isWritten && steps.every((step) => step === undefined),
-    at: (coordinates) =>
-      [
-        `${name}_start`,
-        ...coordinates.flatMap((coordinate, axis) =>
-          steps[axis] === undefined
-            ? []
-            : [steps[axis] === "1u" ? coordinate : `${coordinate} * ${steps[axis]}`]
-        ),
-      ].join(" + "),
-    read: (address) => fromWord(word, dtype, element(address)),
-    write: (address, value) => `${element(address)} = ${toWord(word, dtype, value)};`,
+  return (coordinates) => {
+    const terms = (isInBlocks: boolean) =>
+      steps.filter(({ isWhole }) => isWhole === isInBlocks).map(({ axis, step }) =>
+        step === undefined ? coordinates[axis] : `${coordinates[axis]} * ${step}`
+      );
+    const first = `${name}_start`;
+    if (inBlocks) {
+      return { blocks: [first, ...terms(true)], rest: [...words, ...terms(false)], isWithinBlock };
+    }
+    const blocks = block > 1 && start ? [start] : [];
+    return { blocks: [...blocks, ...terms(true)], rest: [first, ...terms(false)], isWithinBlock };
   };
+}
+
+/** Declares an operand. Returns expressions for the words at coordinates. */
+function elements(
+  f: FunctionText,
+  name: string,
+  location: Location,
+  path: Path,
+): (coordinates: readonly string[]) => string {
+  const { name: array, block } = location;
+  const addressOf = addresses(f, name, location, path);
+  return (coordinates) => {
+    const { blocks, rest, isWithinBlock } = addressOf(coordinates);
+    const within = sumOf(rest);
+    if (block === 1) return `${array}[${within}]`;
+    if (isWithinBlock) return `${array}[${sumOf(blocks)}][${within}]`;
+    return `${array}[${sumOf([...blocks, `(${within}) / ${literal(block)}`])}][(${within}) % ${
+      literal(block)
+    }]`;
+  };
+}
+
+/** A distance as an expression. The distance of consecutive elements is a literal, because it is equal in all calls. */
+export function distanceText(f: FunctionText, name: string, words: number, unit: number): string {
+  return words === unit ? literal(words) : f.size(name, words);
+}
+
+/** A sum of terms. */
+export function sumOf(terms: readonly string[]): string {
+  return terms.length === 0 ? "0u" : terms.join(" + ");
 }
 
 /** The axes of a row-major iteration, and the strides of one of its views. */

@@ -7,6 +7,7 @@ import type { Operand } from "../../program/program.ts";
 import { type Chain, elementsOf, type Item } from "./chains.ts";
 import { tileOf } from "./chain_functions.ts";
 import type { GpuLayout } from "./gpu_layout.ts";
+import { groupSize } from "./packed_weights.ts";
 
 /** The work of each chain of a step. */
 export function stepWork(layout: GpuLayout): ChainWork[] {
@@ -19,7 +20,7 @@ const loopInstructions = 4;
 function workOf(chain: Chain, layout: GpuLayout): ChainWork {
   const [head] = chain;
   const elements = elementsOf(head);
-  const { outputs: width, samples, terms: readsAhead } = tileOf(head, layout);
+  const { outputs: width, samples, terms, termsAhead } = tileOf(head, layout);
   const invocations = layout.lanes * samples;
   const rounds = Math.ceil(elements / (width * invocations));
   const operations = chain.reduce((sum, item) => sum + operationsOfItem(item), 0);
@@ -31,7 +32,7 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
   const perElement = chain.reduce((sum, item) => sum + item.operands.length + 1, 0) +
     (operations - operationsOfItem(head)) / elements;
   const perTerm = head.kind === "contract"
-    ? samples + width + width * samples
+    ? (samples + width) / (layout.lanes === 1 ? 1 : groupSize) + width * samples
     : head.operands.length + operationsOfItem(head) / elements / inner;
   return {
     name: nameOf(head),
@@ -39,8 +40,8 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
     invocations: Math.min(invocations, Math.ceil(elements / width)) / samples,
     lanesBusy: elements / (rounds * width * invocations),
     iterations: rounds * inner,
-    readsAhead,
-    instructions: rounds * (inner * (perTerm + loopInstructions / readsAhead) + width * samples * perElement),
+    readsAhead: Math.min(termsAhead, inner),
+    instructions: rounds * (inner * (perTerm + loopInstructions / terms) + width * samples * perElement),
     readsFrom: head.kind === "load" ? "rows" : slowestOf(ofHead, layout) ?? "workgroup memory",
     rounds,
     epilogueReadsFrom: slowestOf(others.flat(), layout),

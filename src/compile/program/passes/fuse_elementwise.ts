@@ -99,11 +99,11 @@ export function fuseElementwise<O extends Strided>(
     return { ...group, shape, output, operands: operands as O[] };
   };
 
-  /** Adds a kernel to a group, if the fused kernel computes the same values and stays small. */
-  const join = (position: number, group: Group<O>): boolean =>
-    joinInShape(position, group, group.shape) || joinInShape(position, group, kernels[position].shape);
+  /** Adds a kernel to a group and returns true, if the fused kernel computes the same values and stays small. */
+  const tryJoin = (position: number, group: Group<O>): boolean =>
+    tryJoinInShape(position, group, group.shape) || tryJoinInShape(position, group, kernels[position].shape);
 
-  const joinInShape = (position: number, joined: Group<O>, shape: Shape): boolean => {
+  const tryJoinInShape = (position: number, joined: Group<O>, shape: Shape): boolean => {
     const group = inOtherShape(joined, shape);
     if (!group) return false;
     const kernel = kernels[position];
@@ -131,22 +131,23 @@ export function fuseElementwise<O extends Strided>(
     return true;
   };
 
+  // From the last kernel to the first: each kernel joins the groups of the kernels that read its result.
   for (let position = kernels.length - 1; position >= 0; position--) {
     const { operands, output, expression, shape, recompute, isStored } = kernels[position];
     if (!expression || !output) continue;
     const memory = memoryOf(output);
     const positions = readers.get(memory) ?? [];
-    let isLoaded = isStored || positions.length === 0 || positions.some((reader) => !groups.has(reader));
-    const canJoin = recompute !== "none" && !(recompute === "one" && isLoaded) && isWhole(output) &&
+    let mustBeStored = isStored || positions.length === 0 || positions.some((reader) => !groups.has(reader));
+    const canJoin = recompute !== "none" && !(recompute === "one" && mustBeStored) && isWhole(output) &&
       writers.get(memory)!.length === 1;
     let joined: readonly Group<O>[] = [];
     if (canJoin) {
       const wanted = [...new Set(positions.flatMap((reader) => groups.get(reader) ?? []))];
       if (recompute === "all" || wanted.length === 1) {
-        joined = wanted.filter((group) => join(position, group));
+        joined = wanted.filter((group) => tryJoin(position, group));
       }
-      isLoaded ||= joined.length < wanted.length;
-    } else isLoaded = true;
+      mustBeStored ||= joined.length < wanted.length;
+    } else mustBeStored = true;
     const root: Group<O> = {
       root: position,
       members: [position],
@@ -155,7 +156,7 @@ export function fuseElementwise<O extends Strided>(
       operands: operands.map((operand) => inShape(operand, shape) ?? operand),
       operations: 0,
     };
-    groups.set(position, isLoaded ? [...joined, root] : joined);
+    groups.set(position, mustBeStored ? [...joined, root] : joined);
   }
 
   return kernels.map((_, position) => {

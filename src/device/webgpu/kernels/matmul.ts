@@ -3,7 +3,7 @@ import { collapse } from "../../collapse.ts";
 import { sizeOf } from "../../shape.ts";
 import type { Gpu, MemoryView } from "../gpu.ts";
 import { type Binding, kernelSource, storageType } from "../kernel.ts";
-import { type Plan, planProduct, tileCount, tileSize, type Tiling } from "./matmul_plan.ts";
+import { type Plan, planProduct, tileCount, tileSize } from "./matmul_plan.ts";
 import { joinSegments } from "./reduce.ts";
 import { repeatLines } from "./repeat_lines.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
@@ -33,7 +33,8 @@ export function matmul(
   const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
 
   const shape = { batch, m, n, k };
-  const { tiling, segments } = plan ?? planProduct(shape, gpu.adapter.software);
+  const chosen = plan ?? planProduct(shape, gpu.adapter.software);
+  const { tiling, segments } = chosen;
   const tiles = tileCount(tiling, shape);
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 && !adds ? output : gpu.temporary([segments, ...output.shape], output.dtype);
@@ -44,7 +45,7 @@ export function matmul(
   for (let first = 0; first < tiles * segments; first += gpu.maxWorkgroups) {
     const workgroups = Math.min(gpu.maxWorkgroups, tiles * segments - first);
     gpu.dispatch({
-      key: `matmul ${batches.shape.length} ${tilingKey(tiling)} ${aRowFirst} ${bStepFirst}`,
+      key: `matmul ${batches.shape.length} ${planKey(chosen)} ${aRowFirst} ${bStepFirst}`,
       source: () => {
         const matrices = offsetsFunction("matrices", batches.shape.length, 2);
         const bindings: Binding[] = [
@@ -57,7 +58,7 @@ export function matmul(
           matrices.code,
           `const a_row_first = ${aRowFirst};`,
           `const b_step_first = ${bStepFirst};`,
-          tiledSource(tiling),
+          tiledSource(chosen),
         ]);
       },
       buffers: [a.memory, b.memory, target.memory],
@@ -73,12 +74,13 @@ export function matmul(
   if (target !== output) joinSegments(gpu, "sum", target, output, adds);
 }
 
-function tilingKey({ groupRows, groupColumns, rowVectors, columnVectors }: Tiling): string {
-  return `${groupRows} ${groupColumns} ${rowVectors} ${columnVectors}`;
+function planKey({ tiling: { groupRows, groupColumns, rowVectors, columnVectors }, terms }: Plan): string {
+  return `${groupRows} ${groupColumns} ${rowVectors} ${columnVectors} ${terms}`;
 }
 
-/** The source of the kernel for a tiling. */
-function tiledSource({ groupRows, groupColumns, rowVectors, columnVectors, depth }: Tiling): string {
+/** The source of the kernel for a plan. */
+function tiledSource({ tiling, terms }: Plan): string {
+  const { groupRows, groupColumns, rowVectors, columnVectors, depth } = tiling;
   const invocations = groupRows * groupColumns;
   return [
     `const group_rows = ${groupRows}u;`,
@@ -86,9 +88,11 @@ function tiledSource({ groupRows, groupColumns, rowVectors, columnVectors, depth
     `const row_vectors = ${rowVectors}u;`,
     `const column_vectors = ${columnVectors}u;`,
     `const depth = ${depth}u;`,
+    `const terms = ${terms}u;`,
     repeatLines(matmulSource, {
       a_load: Math.ceil(groupRows * rowVectors * depth / invocations),
       b_load: Math.ceil(groupColumns * columnVectors * depth / invocations),
+      term: terms,
       row: rowVectors,
       part: 4,
       column: columnVectors,

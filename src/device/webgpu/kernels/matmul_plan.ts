@@ -27,11 +27,20 @@ export const tilings: readonly Tiling[] = [
   { groupRows: 32, groupColumns: 2, rowVectors: 1, columnVectors: 1, depth: 8 },
 ];
 
-/** A tiling, and the number of segments that the sum is split into. */
+/** How the workgroups compute a product. */
 export interface Plan {
   readonly tiling: Tiling;
+  /** Number of segments that the sum is split into. */
   readonly segments: number;
+  /** Terms that an invocation reads and adds at once: a divisor of the depth. */
+  readonly terms: number;
 }
+
+/**
+ * Terms at once. Several terms have fewer computations of addresses for each multiply-add, but software GPUs compile long functions
+ * slowly.
+ */
+const termsAtOnce = { hardware: 4, software: 1 };
 
 /** The shape of a product (batch, m, k) x (batch, k, n). */
 export interface ProductShape {
@@ -121,7 +130,8 @@ export function planWith(tiling: Tiling, shape: ProductShape, isSoftware: boolea
   );
   const { batch, m, n, k } = shape;
   const longest = batch * m * n < largeOutput ? longestSegment.default : longestSegment.largeOutput;
-  return { tiling, segments: Math.max(1, forSpeed, Math.ceil(k / longest)) };
+  const terms = termsAtOnce[isSoftware ? "software" : "hardware"];
+  return { tiling, segments: Math.max(1, forSpeed, Math.ceil(k / longest)), terms };
 }
 
 /** The plan with the shortest estimated time. */
