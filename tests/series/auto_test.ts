@@ -163,7 +163,7 @@ testLong(
     const run = await startRun(settingsFor({ data, task: "forecast", horizon: "6 months" }), folder);
     const { summary } = await execute(run);
     const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
-    assert.equal(training!.compared!.length, 6);
+    assert.equal(training!.compared!.length, 7);
     assert.ok(training!.compared!.some(({ model }) => model === training!.chosen!.model));
     assert.equal(training!.validated!.measure, "mase");
     assert.ok(summary!.test.mase < 0.2, `${summary!.test.mase}`);
