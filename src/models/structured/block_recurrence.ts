@@ -1,4 +1,8 @@
-/** The recurrence h[t] = T[t] h[t - 1] with block-diagonal transitions, step by step or in parallel over time. */
+/**
+ * Directions of the recurrence h[t] = T[t] h[t - 1] with block-diagonal transitions, step by step or in parallel over
+ * time. Products of many matrices leave the range of floats. A positive factor changes no direction, so every step
+ * divides the state, or the product of matrices, by its root mean square.
+ */
 import { scan } from "../../compile/loop/scan.ts";
 import { currentDevice } from "../../device/current.ts";
 import { eye } from "../../tensor/creation.ts";
@@ -39,7 +43,7 @@ export function chunkSize(length: number, samples: number, b: number): number | 
 }
 
 /**
- * States h[0] ... h[length - 1] of h[t] = T[t] h[t - 1]: an associative scan of two levels over chunks of time, or
+ * States h[0] ... h[length - 1] of h[t] = T[t] h[t - 1], with a root mean square of one: an associative scan of two levels over chunks of time, or
  * single steps, whichever costs less.
  *
  * @param transitions T, `(length, batch, blocks, b, b)`.
@@ -53,10 +57,19 @@ export function blockRecurrence(transitions: Tensor, initial: Tensor, size?: num
   return steps === 0 ? stepByStep(transitions, initial) : inChunks(transitions, initial, steps);
 }
 
+/** Divides by the root mean square over the last axes. @param axes Number of axes. */
+export function rescale(x: Tensor, axes = 1): Tensor {
+  const over = Array.from({ length: axes }, (_, i) => -1 - i);
+  return x.div(x.square().mean(over, { keepDims: true }).add(leastSquare).sqrt());
+}
+
+/** Keeps a state of zeros. */
+const leastSquare = 1e-30;
+
 function stepByStep(transitions: Tensor, initial: Tensor): Tensor {
   const [, states] = scan(
     (h: Tensor, t: Tensor) => {
-      const next = blockProduct(t, h);
+      const next = rescale(blockProduct(t, h));
       return [next, next];
     },
     initial,
@@ -79,7 +92,7 @@ function inChunks(transitions: Tensor, initial: Tensor, size: number): Tensor {
     .reshape([size, chunks * batch, n, b, b]);
   const [, products] = scan(
     (p: Tensor, t: Tensor) => {
-      const next = t.matmul(p);
+      const next = rescale(t.matmul(p), 3);
       return [next, next];
     },
     one.broadcastTo([chunks * batch, n, b, b]),
@@ -90,6 +103,6 @@ function inChunks(transitions: Tensor, initial: Tensor, size: number): Tensor {
   const starts = chunks === 1
     ? initial.expandDims(0)
     : concatenate([initial.expandDims(0), stepByStep(ends, initial)]);
-  return blockProduct(all, starts.expandDims(0)).transpose(0, 1)
+  return rescale(blockProduct(all, starts.expandDims(0))).transpose(0, 1)
     .reshape([chunks * size, batch, n * b]).slice(0, 0, length);
 }

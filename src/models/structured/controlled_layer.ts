@@ -1,15 +1,14 @@
 import type { DType } from "../../device/dtype.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { RMSNorm } from "../../nn/rms_norm.ts";
 import { eye, ones, zeros } from "../../tensor/creation.ts";
-import { concatenate, linearRecurrence } from "../../tensor/functions.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import { scan } from "../../compile/loop/scan.ts";
 import { type Key, normal, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { SequenceLayer } from "../diagonal/stack.ts";
 import { blockProduct, type MatrixStructure, structuredMatrices } from "./structures.ts";
-import { blockRecurrence } from "./block_recurrence.ts";
+import { blockRecurrence, rescale } from "./block_recurrence.ts";
 import { matrixExponential } from "./exponential.ts";
 import { wordCount, wordMatrices } from "./word_matrices.ts";
 
@@ -36,8 +35,8 @@ interface ControlledLayerOptions {
 }
 
 /**
- * A linear CDE with structured matrices: the states h_k of its control, and features of their directions,
- * W h_k / rms(h_k) + b.
+ * A linear CDE with structured matrices: W h_k + b of its states h_k. Only the direction of a state counts: every step
+ * divides the state by its root mean square, so that no series is too long for floats.
  */
 export function controlledLayer(name: string, options: ControlledLayerOptions): SequenceLayer {
   const { inputs, features, stateSize: d, structure, form, control, signatureDepth, slopeScale, dtype } =
@@ -56,7 +55,6 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
   }
   const words = signatureDepth > 1 ? wordMatrices(channels, signatureDepth, algebra!) : undefined;
   const rowLength = signatureDepth > 1 ? wordCount(inputs, signatureDepth) : inputs;
-  const norm = RMSNorm({ features: d, eps: 1e-12, dtype });
   const output = Linear({ inputs: d, outputs: features, key: readKey, dtype });
   const initial = control === "values"
     ? parameterOf(() => normal(startKey, [d], { dtype }))
@@ -71,18 +69,11 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
     if (form === "exponential") return matrixExponential(blocks);
     return blocks.add(eye(blocks.shape.at(-1)!, { dtype: a.dtype }));
   };
-  const hasBlocks = form === "exponential" || matrices.blockSize !== undefined;
-  const next = (a: Tensor, h: Tensor): Tensor => {
-    if (matrices.isDiagonal) return h.mul(form === "exponential" ? a.exp() : a.add(1));
-    return form === "exponential" ? blockProduct(transitions(a), h) : h.add(matrices.apply(a, h));
-  };
+  const next = (a: Tensor, h: Tensor): Tensor =>
+    rescale(form === "exponential" ? blockProduct(transitions(a), h) : h.add(matrices.apply(a, h)));
   /** States `(length, batch, d)` of coefficients `(length, batch, size)`. */
   const statesOf = (a: Tensor, start: Tensor): Tensor => {
-    if (matrices.isDiagonal) {
-      const factors = form === "exponential" ? a.exp() : a.add(1);
-      return linearRecurrence(factors, factors.zerosLike(), { initial: start });
-    }
-    if (hasBlocks) return blockRecurrence(transitions(a), start);
+    if (form === "exponential" || algebra) return blockRecurrence(transitions(a), start);
     return scan(
       (h: Tensor, row: Tensor): [Tensor, Tensor] => {
         const after = next(row, h);
@@ -92,8 +83,7 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
       a,
     )[1];
   };
-  const read = (h: Tensor) => output(norm(h));
-  const shared = { norm: norm.parameters, output: output.parameters };
+  const shared = { output: output.parameters };
 
   if (!(typeof initial === "function")) {
     const withSteps = (x: Tensor) =>
@@ -103,12 +93,12 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
       parameters: { matrices: matrices.parameters, initial, ...shared },
       all(x) {
         const a = coefficients(withSteps(x.transpose(0, 1)));
-        return read(statesOf(a, start(x.shape[0]))).transpose(0, 1);
+        return output(statesOf(a, start(x.shape[0]))).transpose(0, 1);
       },
       start,
       step(row, state) {
         const h = next(coefficients(withSteps(row)), state as Tensor);
-        return [h, read(h)];
+        return [h, output(h)];
       },
     };
   }
@@ -119,7 +109,7 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
     all(x) {
       const rows = x.transpose(0, 1);
       const changes = rows.slice(0, 1).sub(rows.slice(0, 0, -1)).pad([[1, 0], [0, 0], [0, 0]]);
-      return read(statesOf(coefficients(changes), start(x.select(1, 0)))).transpose(0, 1);
+      return output(statesOf(coefficients(changes), start(x.select(1, 0)))).transpose(0, 1);
     },
     start: (batch) => ({
       h: zeros([batch, d], { dtype }),
@@ -130,7 +120,7 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
       const { h, before, begun } = state as State;
       const from = begun.greater(0).where(h, start(row));
       const after = next(coefficients(row.sub(before).mul(begun)), from);
-      return [{ h: after, before: row, begun: begun.mul(0).add(1) }, read(after)];
+      return [{ h: after, before: row, begun: begun.mul(0).add(1) }, output(after)];
     },
   };
 }

@@ -2,7 +2,7 @@ import { eye } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Number of squarings: the Taylor polynomial is that of the matrix divided by 2^squarings. */
-const squarings = 6;
+const squarings = 4;
 
 /** Coefficients 1 / k! of the Taylor polynomial, k = 0 ... 12. */
 const coefficients = Array.from({ length: 13 }, (_, k) => {
@@ -13,7 +13,7 @@ const coefficients = Array.from({ length: 13 }, (_, k) => {
 
 /**
  * The exponential of matrices `(..., n, n)`, by scaling and squaring of the Taylor polynomial of degree 12.
- * Exact to rounding for norms up to 32; the relative error of a norm of 64 is below 1e-9.
+ * Exact to rounding for norms up to 8. For a norm of 16, the relative error is about 1e-8.
  *
  * Squaring exp(A) - 1 in place of exp(A), with E <- 2 E + E^2, keeps all digits of small matrices.
  *
@@ -21,6 +21,7 @@ const coefficients = Array.from({ length: 13 }, (_, k) => {
  * Stockmeyer, in five products.)
  */
 export function matrixExponential(a: Tensor): Tensor {
+  if (a.shape.at(-1) === 1) return a.exp();
   const one = eye(a.shape.at(-1)!, { dtype: a.dtype });
   const x = a.mul(2 ** -squarings);
   const x2 = x.matmul(x);

@@ -72,10 +72,11 @@ const structuredCDEOptionNames = namesOf<StructuredCDEOptions>()(
  *     dh = sum_i A_i h dX_i,   h_(k+1) = exp(A(dX_k)) h_k  or  (1 + A(dX_k)) h_k,   A(dX) = sum_i dX_i A_i
  *
  * with d by d matrices A_i that have a {@linkcode MatrixStructure}. The first layer reads the control itself; its
- * features are W h / rms(h) + b. Each further layer computes u + GLU(GELU(CDE(norm(u)))).
+ * features are W h / rms(h) + b. Only the direction of h counts, so each step also divides h by its root mean square,
+ * and no product of matrices leaves the range of floats. Each further layer computes u + GLU(GELU(CDE(norm(u)))).
  *
- * All states of `"diagonal"`, of blocks and of exponentials are an associative scan; on small machines, single steps
- * in a compiled loop are often faster, and the cheaper one is chosen.
+ * The states of `"diagonal"`, `{ blockSize }`, `"dense"` and of all exponentials are computed by an associative scan
+ * over chunks of time or by single steps in a compiled loop, whichever costs less.
  *
  * With `signatureDepth`, rows of {@linkcode logsigWindows} are the control, and steps are those of the log-ODE
  * method: the model is a {@linkcode LogNCDE} with a linear vector field.

@@ -38,13 +38,9 @@ export interface StructuredMatrices {
   apply(coefficients: Tensor, v: Tensor): Tensor;
   /** The blocks of A(dX) on the diagonal, `(..., d / b, b, b)`: one block of d by d if A has no blocks. */
   blocks(coefficients: Tensor): Tensor;
-  /** Whether A is diagonal: its coefficients are the diagonal. */
-  readonly isDiagonal?: boolean;
-  /** The size b of the blocks, if products of the matrices have the same structure. */
-  readonly blockSize?: number;
   /**
    * The coefficients of each A_i, `(c, size)`, and the coefficients of products of matrices, for structures that
-   * products keep.
+   * products keep: those whose coefficients are the blocks.
    */
   readonly algebra?: { readonly basis: Tensor; product(a: Tensor, b: Tensor): Tensor };
 }
@@ -130,8 +126,6 @@ function diagonal(sizes: Sizes): StructuredMatrices {
     coefficients: (increments) => increments.matmul(A),
     apply: (a, v) => a.mul(v),
     blocks: (a) => a.reshape([...a.shape, 1, 1]),
-    isDiagonal: true,
-    blockSize: 1,
     algebra: { basis: A, product: (a, b) => a.mul(b) },
   };
 }
@@ -145,7 +139,6 @@ function blockDiagonal(b: number, sizes: Sizes): StructuredMatrices {
     coefficients: (increments) => increments.matmul(A),
     apply: (a, v) => blockProduct(blocks(a), v),
     blocks,
-    blockSize: b,
     algebra: { basis: A, product: (p, q) => blocks(p).matmul(blocks(q)).flatten(-3) },
   };
 }
