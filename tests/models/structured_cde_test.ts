@@ -155,8 +155,9 @@ testOnDevices("chunks of time give the states of single steps in float32", async
   assert.ok(await largest(found.sub(expected).div(expected.abs().max())) < 1e-5);
 });
 
-testOnCpu("few samples run in chunks of time on the CPU, a full batch step by step", () => {
+testOnCpu("single samples with small blocks run in chunks of time on the CPU, others step by step", () => {
   assert.ok(chunkSize(4096, 1, 2)! > 1);
+  assert.equal(chunkSize(4096, 1, 4), undefined);
   assert.equal(chunkSize(4096, 32, 4), undefined);
   assert.equal(chunkSize(10, 1, 2), undefined);
 });

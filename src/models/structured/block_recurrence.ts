@@ -14,10 +14,10 @@ import { blockProduct } from "./structures.ts";
 const leastLength = 64;
 
 /**
- * Samples that a loop over steps updates in the time of one: eight lanes of vectors and two threads on the CPU,
- * the workgroups of a GPU.
+ * Samples that a loop over steps updates in the time of one: measured on two cores of a CPU, where chunks pay for one
+ * sample with blocks of at most two; on a GPU, the workgroups, as for fast weights.
  */
-const parallelSamples = { cpu: 16, gpu: 512 };
+const parallelSamples = { cpu: 4, gpu: 512 };
 
 /**
  * Steps of a chunk with the smallest cost, or undefined if single steps are cheaper. The cost counts the

@@ -9,7 +9,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { sparseShifts } from "./sparse_pattern.ts";
 
 /**
- * The structure of the d by d matrices A_i (Walker et al., 2025, section 4):
+ * The structure of the d by d matrices A_i of Walker et al., 2025:
  *
  * - `"diagonal"`: d numbers. All matrices commute.
  * - `{ blockSize: b }`: d / b blocks of b by b on the diagonal.
