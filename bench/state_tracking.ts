@@ -77,7 +77,7 @@ export interface StateTrackingSetting {
   readonly batchSize: number;
   /** Tokens of a training word. Every prefix has a label. */
   readonly length: number;
-  readonly steps: number;
+  readonly steps: Readonly<Record<GroupName, number>>;
   readonly learningRate: number;
   /** Training ends early when the losses of three steps in a row that are read back are below this bound. */
   readonly leastLoss: number;
@@ -88,7 +88,7 @@ export interface StateTrackingSetting {
 export const stateTrackingSetting: StateTrackingSetting = {
   batchSize: 32,
   length: 40,
-  steps: 500,
+  steps: { parity: 500, C5: 500, S3: 500, A5: 2000 },
   learningRate: 0.005,
   leastLoss: 2e-3,
   tests: { length: 256, series: 128 },
@@ -129,7 +129,7 @@ export async function trackStates(
     return loss;
   });
   let taken = 0;
-  for (let small = 0; taken < steps && small < 3;) {
+  for (let small = 0; taken < steps[group] && small < 3;) {
     const loss = tidy(() => step(...draw(foldIn(dataKey, taken), batchSize, length)));
     taken++;
     // Reading a loss back waits for the step.

@@ -16,7 +16,8 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   device: [12300, 3800],
   examples: [0, 200],
   files: [900, 400],
-  models: [9200, 5100],
+  // 720 lines of src and 250 of tests are structured CDEs.
+  models: [9950, 5350],
   nn: [1600, 900],
   notebooks: [0, 100],
   optim: [900, 400],

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { stateTrackingSetting, trackers, trackStates } from "../../bench/state_tracking.ts";
 import { testLong } from "../devices.ts";
 
+const steps = { parity: 200, C5: 1, S3: 1, A5: 1 };
 const short = {
   ...stateTrackingSetting,
   batchSize: 16,
   length: 12,
-  steps: 200,
+  steps,
   tests: { length: 40, series: 32 },
 };
 
@@ -18,7 +19,7 @@ testLong("blocks with Euler's steps learn parity for longer words, positive fact
 });
 
 testLong("every compared model trains", async () => {
-  const few = { ...short, steps: 1, tests: { length: 13, series: 2 } };
+  const few = { ...short, tests: { length: 13, series: 2 } };
   for (const name of Object.keys(trackers)) {
     const { steps, long } = await trackStates("C5", name, 0, few);
     assert.equal(steps, 1);
