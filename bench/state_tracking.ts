@@ -88,7 +88,7 @@ export interface StateTrackingSetting {
 export const stateTrackingSetting: StateTrackingSetting = {
   batchSize: 32,
   length: 40,
-  steps: { parity: 500, C5: 500, S3: 500, A5: 2000 },
+  steps: { parity: 500, C5: 500, S3: 500, A5: 1000 },
   learningRate: 0.005,
   leastLoss: 2e-3,
   tests: { length: 256, series: 128 },

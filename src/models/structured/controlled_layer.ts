@@ -10,7 +10,8 @@ import type { SequenceLayer } from "../diagonal/stack.ts";
 import { blockProduct, type MatrixStructure, structuredMatrices } from "./structures.ts";
 import { blockRecurrence, rescale } from "./block_recurrence.ts";
 import { matrixExponential } from "./exponential.ts";
-import { wordCount, wordMatrices } from "./word_matrices.ts";
+import { logsignatureChannels } from "../../paths/signature.ts";
+import { wordMatrices } from "./word_matrices.ts";
 
 /** The source of the increments of a control, from rows x_0, x_1, ...: see `StructuredCDEOptions`. */
 export type StructuredCDEControl = "values" | "changes";
@@ -54,7 +55,7 @@ export function controlledLayer(name: string, options: ControlledLayerOptions): 
     );
   }
   const words = signatureDepth > 1 ? wordMatrices(channels, signatureDepth, algebra!) : undefined;
-  const rowLength = signatureDepth > 1 ? wordCount(inputs, signatureDepth) : inputs;
+  const rowLength = signatureDepth > 1 ? logsignatureChannels(inputs, signatureDepth) : inputs;
   const output = Linear({ inputs: d, outputs: features, key: readKey, dtype });
   const initial = control === "values"
     ? parameterOf(() => normal(startKey, [d], { dtype }))

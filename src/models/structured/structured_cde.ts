@@ -12,7 +12,7 @@ import {
 } from "../diagonal/stack.ts";
 import { controlledLayer, type StructuredCDEControl, type StructuredCDEForm } from "./controlled_layer.ts";
 import type { MatrixStructure } from "./structures.ts";
-import { wordCount } from "./word_matrices.ts";
+import { logsignatureChannels } from "../../paths/signature.ts";
 
 /** Options of {@linkcode StructuredCDE}. */
 export interface StructuredCDEOptions extends StateSpaceOptions, SlopeScale {
@@ -120,7 +120,9 @@ export function StructuredCDE(options: StructuredCDEOptions): StateSpaceModel {
     name,
     {
       ...options,
-      inputChannels: signatureDepth === 1 ? inputChannels : wordCount(inputChannels, signatureDepth),
+      inputChannels: signatureDepth === 1
+        ? inputChannels
+        : logsignatureChannels(inputChannels, signatureDepth),
     },
     {
       makeFirst: (key) =>

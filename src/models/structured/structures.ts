@@ -112,7 +112,7 @@ export function structuredMatrices(
   return cyclicDiagonals(sparseShifts(size, density), sizes);
 }
 
-/** Coefficients `(c, size)` of which `terms` add up to an element of A(dX) v. */
+/** Coefficients `(c, size)`. @param terms Number of products in the sum of an element of A(dX) v. */
 function drawBasis(count: number, terms: number, { channels, scale, key, dtype }: Sizes): Tensor {
   const standardDeviation = scale / Math.sqrt(terms * channels);
   return parameterOf(() => normal(key, [channels, count], { standardDeviation, dtype }));
@@ -210,7 +210,7 @@ function cyclicDiagonals(shifts: readonly number[], sizes: Sizes): StructuredMat
     shift === 0 ? v : concatenate([v.slice(-1, shift), v.slice(-1, 0, shift)], -1);
   const part = (a: Tensor, j: number) => a.slice(-1, j * d, (j + 1) * d);
   const sum = (terms: readonly Tensor[]) => terms.reduce((total, term) => total.add(term));
-  /** Element (n, n + shift mod d) is one. */
+  /** Ones at the elements (n, n + shift mod d), zeros elsewhere. */
   const pattern = (shift: number, dtype: DType) =>
     tensor(
       Float64Array.from({ length: d * d }, (_, i) => i % d === (Math.floor(i / d) + shift) % d ? 1 : 0),

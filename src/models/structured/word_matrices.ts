@@ -1,4 +1,4 @@
-import { logsignatureChannels, lyndonWords } from "../../paths/signature.ts";
+import { lyndonWords } from "../../paths/signature.ts";
 import { eye } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -46,6 +46,3 @@ export function wordMatrices(
     return concatenate(levels);
   };
 }
-
-/** Number of words of log-signatures. */
-export const wordCount: typeof logsignatureChannels = logsignatureChannels;

@@ -62,8 +62,8 @@ export interface StateTrackingArray {
 
 /**
  * Words of random generators of a group, and the group element after each token: the task of state tracking
- * (Merrill, Petty, Sabharwal, "The Illusion of State in State-Space Models", 2024). Chance accuracy is one over the
- * size of the group.
+ * (Merrill, Petty, Sabharwal, "The Illusion of State in State-Space Models", 2024). The accuracy of a guess is
+ * 1 / size of the group.
  *
  * @param count Number of series.
  * @param key Random key of the series; the same key gives the same series on every machine.
