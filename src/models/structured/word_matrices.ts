@@ -9,7 +9,7 @@ import type { StructuredMatrices } from "./structures.ts";
  * The matrices of the words of log-signatures, as coefficients `(words, size)`: A_i for letters, and for longer
  * words the Lie brackets of the linear vector fields f_i(h) = A_i h, as in a `LogNCDE`:
  *
- *     [f_i, f_j](h) = J_j f_i - J_i f_j = (A_j A_i - A_i A_j) h
+ *     [f_i, f_j] = J_j f_i - J_i f_j = (A_j A_i - A_i A_j) h
  *
  * So exp(sum_w l_w A_w) is a step of the log-ODE method (Walker et al., "Log Neural Controlled Differential
  * Equations", 2024).
