@@ -29,7 +29,7 @@ import { functions } from "./elementwise_cases.ts";
 Deno.test("elementwise kernels agree with naive loops for every memory layout", () => {
   const random = randomNumbers(11);
   for (const { name, types, output, build, expected } of functions) {
-    for (let trial = 0; trial < 60; trial++) {
+    for (let trial = 0; trial < 40; trial++) {
       const shape = randomShape(random);
       const inputs = types.map((dtype): View =>
         random() < 0.15
@@ -159,7 +159,9 @@ Deno.test("large matrix products agree with naive loops for every axis order", (
         [197, 197, 433],
       ]
     ) {
-      for (const [aTransposed, bTransposed] of [[0, 0], [0, 1], [1, 0], [1, 1]]) {
+      const orders = [[0, 0], [1, 1], [0, 1], [1, 0]];
+      // Naive loops over the largest take most of the time, and its matrices are packed one by one.
+      for (const [aTransposed, bTransposed] of m * n * k < 1e7 ? orders : orders.slice(0, 2)) {
         const matrix = (rows: number, columns: number, transposed: number): BufferView => {
           const shape = transposed ? [columns, rows] : [rows, columns];
           const view = allocateView(device, shape, dtype);

@@ -16,6 +16,18 @@ async function trainOnSpirals(change: Partial<Choice>, stopped = signal, onEpoch
   return await train({ ...choice, ...change }, stopped, onEpoch);
 }
 
+/** Runs that the tests of a model share, by name. */
+const runs = new Map<string, File>();
+
+/** Opens the run of a model, which the first call trains on spirals. */
+async function openRun(name: string, change: Partial<Choice>) {
+  if (!runs.has(name)) {
+    await trainOnSpirals({ epochs: 2, ...change });
+    runs.set(name, new File([await save()], "run.zip"));
+  }
+  return await load("spirals", { trained: runs.get(name)! });
+}
+
 /** Predictions of the series of the test set. */
 const predictions = () => predict(new File([testSeries()], "test.csv"));
 
@@ -34,7 +46,7 @@ for (
   ] as const
 ) {
   Deno.test(`the view of ${name} ends with the prediction of the run [cpu]`, async () => {
-    await trainOnSpirals(change);
+    await openRun(name, change);
     for (const { series, probabilities } of (await predictions()).slice(0, 2)) {
       const { view } = (await look(series, 0))!;
       const { states, curve, curveTimes, times } = view;
@@ -47,8 +59,7 @@ for (
 
   Deno.test(`the plane of ${name} has the prediction of the next observation at its place [cpu]`, async () => {
     const { path } = { ...choice, ...change };
-    await trainOnSpirals(change);
-    const { channels: [x, y], gap } = await load("spirals", { trained: new File([await save()], "run.zip") });
+    const { channels: [x, y], gap } = await openRun(name, change);
     await look(drawn.slice(0, 3), 2);
     const { side, probabilities } = (await next(2)).plane!;
     const [column, row] = [4, 11];
