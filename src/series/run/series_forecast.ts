@@ -5,7 +5,6 @@ import type { TableOptions } from "../../data/table/options.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import { countedSteps } from "../../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
-import { evaluateForecasts, forecastErrors, forecastExamples } from "../targets/evaluate_forecasts.ts";
 import { largest } from "../../device/min_max.ts";
 import { plural } from "../../data/format.ts";
 import { describeUnused, unknownAhead } from "./forecast_notices.ts";
@@ -45,7 +44,7 @@ import type { WindowModelKind } from "../models/forecaster.ts";
 import { autoModel, candidatesIn, choiceOf, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
-import { compareForecasts, type ForecastTask } from "../choose/compare_forecasts.ts";
+import type { ForecastTask } from "../choose/compare_forecasts.ts";
 import { knownCounts } from "../targets/regression.ts";
 import {
   inRecordedOrder,
@@ -61,6 +60,9 @@ import { typicalGap } from "../read/spans.ts";
 import { readSeries } from "../read/read_series.ts";
 import { inRecordedTimes } from "../record/calendar.ts";
 import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
+
+/** The evaluation of forecasts, which predictions do not need. */
+const forecastEvaluation = () => import("../targets/evaluate_forecasts.ts");
 
 /**
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
@@ -81,6 +83,7 @@ export async function prepareForecast(
   return {
     ...standIn,
     async plan(options) {
+      const { compareForecasts } = await import("../choose/compare_forecasts.ts");
       const training = await compareForecasts(
         settings,
         candidates.map((model) => choiceOf(kinds, model)),
@@ -226,13 +229,16 @@ async function forecastTask(
       return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
     },
     useCalibration: forecaster.useCalibration,
-    evaluatePredictions: () =>
-      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast, model }),
+    async evaluatePredictions() {
+      const { evaluateForecasts } = await forecastEvaluation();
+      return await evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast, model });
+    },
     chosen: windowsInWords(record),
     unused: withoutEffect(kind, closed !== undefined),
-    examples: async () => [
-      await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
-    ],
+    async examples() {
+      const { forecastExamples } = await forecastEvaluation();
+      return [await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast })];
+    },
   };
   return {
     ...withComparison(task, record.training),
@@ -252,6 +258,7 @@ async function forecastTask(
       // All models are compared on the same windows.
       const span = { from: until.train, to: until.validation };
       const compared = windowsOf(set.series, width, record.windows!, span, historyWindows.test);
+      const { forecastErrors } = await forecastEvaluation();
       return await forecastErrors({ windows: compared, record, forecast: forecaster.forecast });
     },
   };
@@ -373,8 +380,11 @@ export function openForecast(
         seen: await countTrained(windows, series, record),
         kind: "window",
         notices,
-        evaluatePredictions: () =>
-          evaluateForecasts({ windows, record, forecast: forecaster.forecast, model: settings.model }),
+        async evaluatePredictions() {
+          const { evaluateForecasts } = await forecastEvaluation();
+          const { forecast } = forecaster;
+          return await evaluateForecasts({ windows, record, forecast, model: settings.model });
+        },
       };
     },
     useCalibration: forecaster.useCalibration,
