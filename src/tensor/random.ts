@@ -89,8 +89,7 @@ const parity = 0x1bd11bda;
 
 /** Threefry on expressions of a kernel. */
 function threefry(key: readonly [Scalar, Scalar], counter: readonly [Scalar, Scalar]): [Scalar, Scalar] {
-  const word = (value: number) => s.constant(value, "uint32");
-  const schedule = [...key, s.xor(s.xor(key[0], key[1]), word(parity))];
+  const schedule = [...key, s.xor(s.xor(key[0], key[1]), parity)];
   let [x, y] = [s.add(counter[0], key[0]), s.add(counter[1], key[1])];
   for (let round = 0; round < 20; round++) {
     const bits = rotations[round % 8];
@@ -99,7 +98,7 @@ function threefry(key: readonly [Scalar, Scalar], counter: readonly [Scalar, Sca
     if (round % 4 !== 3) continue;
     const injection = (round + 1) / 4;
     x = s.add(x, schedule[injection % 3]);
-    y = s.add(s.add(y, schedule[(injection + 1) % 3]), word(injection));
+    y = s.add(s.add(y, schedule[(injection + 1) % 3]), injection);
   }
   return [x, y];
 }
