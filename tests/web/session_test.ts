@@ -19,12 +19,15 @@ async function trainOnSpirals(change: Partial<Choice>, stopped = signal, onEpoch
 /** Runs that the tests of a model share, by name. */
 const runs = new Map<string, File>();
 
-/** Opens the run of a model, which the first call trains on spirals. */
+/** Trains a model on spirals, and keeps its run. */
+async function trainRun(name: string, change: Partial<Choice>): Promise<void> {
+  await trainOnSpirals({ epochs: 2, ...change });
+  runs.set(name, new File([await save()], "run.zip"));
+}
+
+/** Opens the run of a model. Trains the model if no test has trained it. */
 async function openRun(name: string, change: Partial<Choice>) {
-  if (!runs.has(name)) {
-    await trainOnSpirals({ epochs: 2, ...change });
-    runs.set(name, new File([await save()], "run.zip"));
-  }
+  if (!runs.has(name)) await trainRun(name, change);
   return await load("spirals", { trained: runs.get(name)! });
 }
 
@@ -46,7 +49,7 @@ for (
   ] as const
 ) {
   Deno.test(`the view of ${name} ends with the prediction of the run [cpu]`, async () => {
-    await openRun(name, change);
+    await trainRun(name, change);
     for (const { series, probabilities } of (await predictions()).slice(0, 2)) {
       const { view } = (await look(series, 0))!;
       const { states, curve, curveTimes, times } = view;
