@@ -7,6 +7,7 @@ import { countedSteps } from "../../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { largest } from "../../device/min_max.ts";
 import { plural } from "../../data/format.ts";
+import { defaultContext } from "./default_context.ts";
 import { describeUnused, unknownAhead } from "./forecast_notices.ts";
 import {
   type DataRecord,
@@ -62,7 +63,7 @@ import { inRecordedTimes } from "../record/calendar.ts";
 import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
 
 /** The evaluation of forecasts, which predictions do not need. */
-const forecastEvaluation = () => import("../targets/evaluate_forecasts.ts");
+const evaluation = () => import("../targets/evaluate_forecasts.ts");
 
 /**
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
@@ -161,6 +162,7 @@ async function forecastTask(
     ...(training ? { training } : {}),
   };
   const forecaster = windowForecaster(settings, record, kind);
+  const { forecast } = forecaster;
   const { parameters, host } = forecaster.model;
   const windows = windowsOfParts(set.series, record, host?.reads === "histories");
   for (const [part, { length }] of Object.entries(windows)) {
@@ -229,16 +231,13 @@ async function forecastTask(
       return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
     },
     useCalibration: forecaster.useCalibration,
-    async evaluatePredictions() {
-      const { evaluateForecasts } = await forecastEvaluation();
-      return await evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast, model });
-    },
+    evaluatePredictions: async () =>
+      (await evaluation()).evaluateForecasts({ windows: windows.test, record, forecast, model }),
     chosen: windowsInWords(record),
     unused: withoutEffect(kind, closed !== undefined),
-    async examples() {
-      const { forecastExamples } = await forecastEvaluation();
-      return [await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast })];
-    },
+    examples: async () => [
+      await (await evaluation()).forecastExamples({ windows: windows.test, record, forecast }),
+    ],
   };
   return {
     ...withComparison(task, record.training),
@@ -258,8 +257,7 @@ async function forecastTask(
       // All models are compared on the same windows.
       const span = { from: until.train, to: until.validation };
       const compared = windowsOf(set.series, width, record.windows!, span, historyWindows.test);
-      const { forecastErrors } = await forecastEvaluation();
-      return await forecastErrors({ windows: compared, record, forecast: forecaster.forecast });
+      return (await evaluation()).forecastErrors({ windows: compared, record, forecast });
     },
   };
 }
@@ -288,7 +286,7 @@ async function recordOf(
   const channels = recordChannels(set, train, settings);
   const season = chosen.season ??
     seasonOf({ gap, times: set.times, calendar, series: train, channels: width, targetChannels });
-  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
+  const { context = kind.contextOf?.(season) ?? defaultContext(rows, horizon, season) } = chosen;
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
   const scaledErrors = (series: readonly Series[]) =>
@@ -350,6 +348,7 @@ export function openForecast(
   const settings = withChosen(given, record.training);
   const kind = kindNamed(forecastKinds(models), settings.model ?? defaultForecaster);
   const forecaster = windowForecaster(settings, record, kind);
+  const { forecast } = forecaster;
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: SeriesSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
@@ -380,11 +379,8 @@ export function openForecast(
         seen: await countTrained(windows, series, record),
         kind: "window",
         notices,
-        async evaluatePredictions() {
-          const { evaluateForecasts } = await forecastEvaluation();
-          const { forecast } = forecaster;
-          return await evaluateForecasts({ windows, record, forecast, model: settings.model });
-        },
+        evaluatePredictions: async () =>
+          (await evaluation()).evaluateForecasts({ windows, record, forecast, model: settings.model }),
       };
     },
     useCalibration: forecaster.useCalibration,
@@ -397,14 +393,3 @@ export function openForecast(
     stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
   };
 }
-
-/**
- * Default number of past steps: the horizon or two seasons, whichever is longer, if the training period is
- * long enough.
- */
-function contextOf(rows: number, horizon: number, season: number): number {
-  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
-}
-
-/** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
-const maxContext = 1024;
