@@ -16,21 +16,6 @@ async function trainOnSpirals(change: Partial<Choice>, stopped = signal, onEpoch
   return await train({ ...choice, ...change }, stopped, onEpoch);
 }
 
-/** Runs that the tests of a model share, by name. */
-const runs = new Map<string, File>();
-
-/** Trains a model on spirals, and keeps its run. */
-async function trainRun(name: string, change: Partial<Choice>): Promise<void> {
-  await trainOnSpirals({ epochs: 2, ...change });
-  runs.set(name, new File([await save()], "run.zip"));
-}
-
-/** Opens the run of a model. Trains the model if no test has trained it. */
-async function openRun(name: string, change: Partial<Choice>) {
-  if (!runs.has(name)) await trainRun(name, change);
-  return await load("spirals", { trained: runs.get(name)! });
-}
-
 /** Predictions of the series of the test set. */
 const predictions = () => predict(new File([testSeries()], "test.csv"));
 
@@ -48,8 +33,9 @@ for (
     ["WARP", { model: "warp" }],
   ] as const
 ) {
-  Deno.test(`the view of ${name} ends with the prediction of the run [cpu]`, async () => {
-    await trainRun(name, change);
+  Deno.test(`the view of ${name} ends with the prediction of the run, and the plane has the next ones [cpu]`, async () => {
+    const { path } = { ...choice, ...change };
+    await trainOnSpirals({ epochs: 2, ...change });
     for (const { series, probabilities } of (await predictions()).slice(0, 2)) {
       const { view } = (await look(series, 0))!;
       const { states, curve, curveTimes, times } = view;
@@ -58,11 +44,7 @@ for (
       const last = view.probabilities.map((along) => along.at(-1)!);
       Object.values(probabilities).forEach((expected, i) => assert.ok(Math.abs(last[i] - expected) < 2e-3));
     }
-  });
-
-  Deno.test(`the plane of ${name} has the prediction of the next observation at its place [cpu]`, async () => {
-    const { path } = { ...choice, ...change };
-    const { channels: [x, y], gap } = await openRun(name, change);
+    const { channels: [x, y], gap } = await load("spirals", { trained: new File([await save()], "run.zip") });
     await look(drawn.slice(0, 3), 2);
     const { side, probabilities } = (await next(2)).plane!;
     const [column, row] = [4, 11];
