@@ -28,7 +28,7 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   paths: [1900, 1200],
   platform: [600, 0],
   programs: [0, 2600],
-  series: [17150, 8150],
+  series: [17300, 8150],
   serve: [4000, 2400],
   solvers: [8900, 7500],
   tasks: [0, 2100],
