@@ -79,6 +79,11 @@ const described = {
     summary: "Time training steps of WARP's states in each mode",
     permissions: "figures",
   },
+  "state-tracking": {
+    file: "state_tracking.ts",
+    summary: "Train models on words of group elements, and test them on longer words",
+    permissions: "figures",
+  },
   recall: {
     file: "recall.ts",
     summary: "Train each learning rule on the long recall task",

@@ -16,7 +16,8 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   device: [12300, 3800],
   examples: [0, 200],
   files: [900, 400],
-  models: [9200, 5100],
+  // 720 lines of src and 250 of tests are structured CDEs.
+  models: [9950, 5350],
   nn: [1600, 900],
   notebooks: [0, 100],
   optim: [900, 400],
@@ -27,7 +28,7 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   paths: [1900, 1200],
   platform: [600, 0],
   programs: [0, 2600],
-  series: [17100, 8150],
+  series: [17300, 8150],
   serve: [4000, 2400],
   solvers: [8900, 7500],
   tasks: [0, 2100],

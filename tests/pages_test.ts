@@ -11,7 +11,6 @@ import {
   readMarker,
 } from "./pages/blocks.ts";
 import { makeClone, runCommands } from "./pages/session.ts";
-import { withFolder } from "./tasks/command_line.ts";
 
 const root = new URL("..", import.meta.url);
 
@@ -124,6 +123,10 @@ const checks: Record<string, (outputs: Map<string, string>) => void> = {
   },
 };
 
+/** The clone of all pages. */
+const clone = await Deno.makeTempDir();
+Deno.test.afterAll(() => Deno.remove(clone, { recursive: true }));
+
 for (const page of pages) {
   const pageBlocks = blocks.filter((block) => block.page === page && block.language === "sh");
   const commands = pageBlocks.flatMap(commandsOf);
@@ -131,14 +134,14 @@ for (const page of pages) {
   const test = pageBlocks.some(({ long }) => long) ? testLong : Deno.test;
   test(
     `the commands of ${page} run in sequence in a new clone`,
-    withFolder(async (folder) => {
-      await makeClone(folder);
+    async () => {
+      await makeClone(clone);
       for (const [file, text] of Object.entries(given[page] ?? {})) {
-        await Deno.writeTextFile(`${folder}/${file}`, text);
+        await Deno.writeTextFile(`${clone}/${file}`, text);
       }
-      const outputs = await runCommands(folder, commands);
+      const outputs = await runCommands(clone, commands);
       checks[page]?.(outputs);
-    }),
+    },
   );
 }
 

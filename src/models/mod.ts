@@ -116,6 +116,9 @@ export { S6, type S6Options } from "./diagonal/s6.ts";
 export type { SelectiveSystemSizes } from "./diagonal/selective_system.ts";
 export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
 export * from "./diagonal/forecaster.ts";
+export * from "./structured/structured_cde.ts";
+export type { StructuredCDEControl, StructuredCDEForm } from "./structured/controlled_layer.ts";
+export type { MatrixStructure } from "./structured/structures.ts";
 export * from "./latent/latent_ode_rnn.ts";
 export type {
   LatentOptions,

@@ -87,41 +87,21 @@ const normalOptionNames = namesOf<NormalOptions>()(tensorOptionNames, "mean? sta
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;
 
-/** Arithmetic of 32-bit words for Threefry, on numbers of the host or on expressions of a kernel. */
-interface Words<T> {
-  add(a: T, b: T): T;
-  xor(a: T, b: T): T;
-  rotate(a: T, bits: number): T;
-  constant(value: number): T;
-}
-
-function threefry<T>(w: Words<T>, key: readonly [T, T], counter: readonly [T, T]): [T, T] {
-  const schedule = [...key, w.xor(w.xor(key[0], key[1]), w.constant(parity))];
-  let [x, y] = [w.add(counter[0], key[0]), w.add(counter[1], key[1])];
+/** Threefry on expressions of a kernel. */
+function threefry(key: readonly [Scalar, Scalar], counter: readonly [Scalar, Scalar]): [Scalar, Scalar] {
+  const schedule = [...key, s.xor(s.xor(key[0], key[1]), parity)];
+  let [x, y] = [s.add(counter[0], key[0]), s.add(counter[1], key[1])];
   for (let round = 0; round < 20; round++) {
-    x = w.add(x, y);
-    y = w.xor(w.rotate(y, rotations[round % 8]), x);
+    const bits = rotations[round % 8];
+    x = s.add(x, y);
+    y = s.xor(s.or(s.shl(y, bits), s.shr(y, 32 - bits)), x);
     if (round % 4 !== 3) continue;
     const injection = (round + 1) / 4;
-    x = w.add(x, schedule[injection % 3]);
-    y = w.add(w.add(y, schedule[(injection + 1) % 3]), w.constant(injection));
+    x = s.add(x, schedule[injection % 3]);
+    y = s.add(s.add(y, schedule[(injection + 1) % 3]), injection);
   }
   return [x, y];
 }
-
-const onNumbers: Words<number> = {
-  add: (a, b) => (a + b) >>> 0,
-  xor: (a, b) => (a ^ b) >>> 0,
-  rotate: (a, bits) => (a << bits | a >>> 32 - bits) >>> 0,
-  constant: (value) => value >>> 0,
-};
-
-const onScalars: Words<Scalar> = {
-  add: s.add,
-  xor: s.xor,
-  rotate: (a, bits) => s.or(s.shl(a, bits), s.shr(a, 32 - bits)),
-  constant: (value) => s.constant(value, "uint32"),
-};
 
 /** A block of the generator on the host: two words from a key and a counter of two words. */
 export function threefry2x32(key: Key, counter: readonly [number, number]): [number, number] {
@@ -130,7 +110,19 @@ export function threefry2x32(key: Key, counter: readonly [number, number]): [num
       "random: the host cannot read a key that is an argument of a function of jit or vmap; draw numbers for the host outside of it",
     );
   }
-  return threefry(onNumbers, key, counter);
+  // Arithmetic without functions: one definition for numbers and expressions is ten times as slow once both have run.
+  const schedule = [key[0], key[1], key[0] ^ key[1] ^ parity];
+  let [x, y] = [counter[0] + key[0] | 0, counter[1] + key[1] | 0];
+  for (let round = 0; round < 20; round++) {
+    const bits = rotations[round % 8];
+    x = x + y | 0;
+    y = (y << bits | y >>> 32 - bits) ^ x;
+    if (round % 4 !== 3) continue;
+    const injection = (round + 1) / 4;
+    x = x + schedule[injection % 3] | 0;
+    y = y + schedule[(injection + 1) % 3] + injection | 0;
+  }
+  return [x >>> 0, y >>> 0];
 }
 
 /**
@@ -187,7 +179,7 @@ export function foldIn<K extends Key>(parent: K, n: number): K {
 function derive<K extends Key>(parent: K, counter: readonly [number, number]): K {
   if (!(parent instanceof Tensor)) return markKey(threefry2x32(parent, counter)) as Key as K;
   const kernel = (index: Scalar, a: Scalar, b: Scalar, c: Scalar, d: Scalar) => {
-    const [first, second] = threefry(onScalars, [a, b], [c, d]);
+    const [first, second] = threefry([a, b], [c, d]);
     return s.select(s.eq(index, s.constant(0, "uint32")), first, second);
   };
   return markKey(drawWith("key", [2], "uint32", kernel, [...wordsOf(parent), ...counter])) as K;
@@ -240,7 +232,7 @@ function draw(
     throw new TypeError(`${name}: draws float32 or float64, got dtype ${dtype}; cast the result`);
   }
   const kernel = (index: Scalar, a: Scalar, b: Scalar) =>
-    build(threefry(onScalars, [a, b], [index, s.constant(0, "uint32")]));
+    build(threefry([a, b], [index, s.constant(0, "uint32")]));
   return drawWith(name, shape, dtype, kernel, wordsOf(key));
 }
 
@@ -253,7 +245,7 @@ function draw(
 export function normalOfMember(key: Key, member: Tensor, shape: Shape, dtype: DType): Tensor {
   checkKey("normal", key);
   const kernel = (index: Scalar, a: Scalar, b: Scalar, member: Scalar) =>
-    boxMuller(threefry(onScalars, [a, b], [index, member]), dtype);
+    boxMuller(threefry([a, b], [index, member]), dtype);
   return drawWith("normal of member", shape, dtype, kernel, [...wordsOf(key), member]);
 }
 
@@ -343,7 +335,7 @@ export function randint(key: Key, shape: Shape, low: number, high: number): Tens
   }
   if (low >= high) throw new RangeError(`randint: low is ${low} and high ${high}, expected low < high`);
   const kernel = (index: Scalar, a: Scalar, b: Scalar, least: Scalar, count: Scalar) => {
-    const [word] = threefry(onScalars, [a, b], [index, s.constant(0, "uint32")]);
+    const [word] = threefry([a, b], [index, s.constant(0, "uint32")]);
     // A count of 2^32 is 0 here: then the word is the result.
     const position = s.select(s.eq(count, 0), word, highWord(word, count));
     return s.bitcast(s.add(position, least), "int32");

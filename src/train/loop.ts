@@ -20,7 +20,7 @@ import { checkFit } from "./fit.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
-import { displayResult } from "./report/display_run.ts";
+import { displayResult } from "./report/display_result.ts";
 import type { EpochMetrics } from "./report/epoch_metrics.ts";
 import { type RunFolder, truncateMetrics } from "./run/run_folder.ts";
 import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";

@@ -43,6 +43,7 @@ import {
   S5,
   S6,
   StateSpaceForecaster,
+  StructuredCDE,
   type Tensor,
   tensor,
   Transformer,
@@ -174,6 +175,16 @@ export const modelCases: Readonly<Record<string, () => ModelCase>> = {
       () => ofModel(make({ ...channels, modelDim: 4, stateSize: 4, layers: 2 }), (model, x) => model(x)),
     ]),
   ),
+  StructuredCDE: () =>
+    ofModel(
+      StructuredCDE({ ...channels, modelDim: 4, stateSize: 4, layers: 2, form: "euler" }),
+      (model, x) => model(x),
+    ),
+  "StructuredCDE along log-signatures": () =>
+    ofModel(
+      StructuredCDE({ ...channels, modelDim: 4, stateSize: 4, signatureDepth: 2 }),
+      (model, x) => model(logsigWindows(x, 2, 2)),
+    ),
   Recurrent: () =>
     ofModel(Recurrent({ ...channels, cell: "lstm", hiddenChannels: 3 }), (model, x) => model(x)),
   StateSpaceForecaster: () =>

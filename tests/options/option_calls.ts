@@ -280,6 +280,17 @@ export const calls: Readonly<Record<string, Call>> = {
   ...modelOf("S5", weft.S5, { ...stateSpace, blocks: 2 }, alongRows, all),
   ...modelOf("S6", weft.S6, { ...stateSpace, stepRank: 2 }, alongRows, all),
   ...modelOf("Mamba", weft.Mamba, { ...stateSpace, expand: 1 }, alongRows, all),
+  ...modelOf(
+    "StructuredCDE",
+    weft.StructuredCDE,
+    { ...channels, ...random, modelDim: 4, layers: 2, stateSize: 4, form: "euler" },
+    alongRows,
+    all,
+  ),
+  "StructuredCDE structure": [
+    (structure) => weft.StructuredCDE({ ...channels, ...random, modelDim: 4, structure }),
+    { blockSize: 2 },
+  ],
   ...modelOf("WARP", weft.WARP, { ...warp, mode: "recurrent" }, alongRows, all),
   "WARP root": [(root) => weft.WARP({ ...warp, root }), { ...layers, frequencies: 2 }],
   "WARP root.positions": [

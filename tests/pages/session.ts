@@ -13,9 +13,17 @@ async function copy(from: string, to: string): Promise<void> {
   for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
 }
 
-/** Copies the project to an empty folder, without data and runs. */
+/**
+ * Copies the project to a folder, without data and runs. A folder that is a copy already only loses its other files: Deno has then
+ * compiled its modules.
+ */
 export async function makeClone(folder: string): Promise<void> {
-  for (const name of needed) await copy(`${root}/${name}`, `${folder}/${name}`);
+  const present = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  if (present.length === 0) {
+    for (const name of needed) await copy(`${root}/${name}`, `${folder}/${name}`);
+  }
+  const others = present.filter((name) => !needed.includes(name));
+  for (const name of others) await Deno.remove(`${folder}/${name}`, { recursive: true });
 }
 
 /** A process that runs one line in the shell of `deno task`, with the same Deno executable. */

@@ -1,12 +1,8 @@
 /** Boosted trees against exhaustive search, scikit-learn's results and properties. */
 import assert from "node:assert/strict";
-import {
-  type BoostedTreesOptions,
-  firstTrees,
-  fitBoostedTrees,
-  predictTrees,
-} from "../../src/series/math/boosted_trees.ts";
+import { type BoostedTreesOptions, fitBoostedTrees } from "../../src/series/math/boosted_trees.ts";
 import { chooseTrees } from "../../src/series/math/choose_trees.ts";
+import { firstTrees, predictTrees } from "../../src/series/math/predict_trees.ts";
 import { finiteFloat32, packTrees, unpackTrees } from "../../src/series/math/pack_trees.ts";
 
 /** Pseudo-random numbers from 0 to 1, as in the comparison with scikit-learn. */

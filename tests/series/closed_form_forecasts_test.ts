@@ -24,7 +24,9 @@ function config(data: string, more: Partial<RunConfig>): RunConfig {
 }
 
 for (
-  const model of ["seasonal-naive", "exponential-smoothing", "autoregression", "linear", "boosted-trees"]
+  const model of [
+    ...["naive", "seasonal-naive", "exponential-smoothing", "autoregression", "linear", "boosted-trees"],
+  ]
 ) {
   testLong(
     `${model} gives the same forecasts after training, from its folder, in a stream, and after it is resumed`,
@@ -121,6 +123,24 @@ Deno.test(
     const expected = await forecastAfter(() => 0);
     assert.deepEqual(await forecastAfter((t) => t >= 80 ? 9 : 0), expected);
     assert.notDeepEqual(await forecastAfter((t) => t >= 70 && t < 80 ? t : 0), expected);
+  }),
+);
+
+Deno.test(
+  "a linear forecast of a constant past is the constant, and series with a trend keep theirs",
+  withFolder(async (folder) => {
+    const data = `${folder}/own.csv`;
+    const valueOf = { flat: () => 0.7, rising: (t: number) => 3 * t + Math.sin(77 * t * t) };
+    const rows = Object.entries(valueOf).flatMap(([name, of]) =>
+      Array.from({ length: 60 }, (_, t) => `${name},${t},${of(t)}`)
+    );
+    await Deno.writeTextFile(data, `series,time,x\n${rows.join("\n")}\n`);
+    const run = await startRun(config(data, { model: "linear", context: 7, season: 1 }), `${folder}/runs`);
+    await execute(run);
+    const { model } = await openTrained(run.config, run.folder);
+    const [flat, rising] = await model.predict!(await model.series!(data)) as ForecastPrediction[];
+    flat.channels.x.mean.forEach((value) => assert.ok(Math.abs(value - 0.7) < 1e-5, `${value}`));
+    rising.channels.x.mean.forEach((value, h) => assert.ok(Math.abs(value - 3 * (60 + h)) < 3, `${value}`));
   }),
 );
 

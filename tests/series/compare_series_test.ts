@@ -124,13 +124,28 @@ Deno.test("of models in closed form the best is chosen, but a baseline and a net
   assert.equal((await compare({ a: worse, network: better }, ["a"])).found.chosen.model, "a");
 });
 
+Deno.test("close models in closed form are compared with other folds too", async () => {
+  let predicted = 0;
+  // The first comparison predicts each series once.
+  const lucky = (_: number, place: number) => predicted++ >= series.length ? 0.9 : place % 2 ? 0.1 : 0.4;
+  const { found, lines } = await compare({ steady: () => 0.302, lucky }, ["steady", "lucky"]);
+  assert.equal(found.chosen.model, "steady");
+  assert.ok(lines.includes("  close: steady and lucky are compared with other folds too"), lines.join("\n"));
+});
+
 Deno.test("a model that averages the best one is preferred to it, unless it is clearly worse", async () => {
   const best = (_: number, place: number) => place % 2 ? 0.1 : 0.4;
   const chosen = async (error: number, averages: Readonly<Record<string, readonly string[]>>) => {
-    const { found } = await compare({ best, mean: () => error }, ["best", "mean"], { averages });
-    return found.chosen.model;
+    const { found, lines } = await compare({ best, mean: () => error }, ["best", "mean"], { averages });
+    assert.equal(found.replaced !== undefined, lines.some((line) => line.includes("mean averages best")));
+    return [found.chosen.model, found.replaced];
   };
-  assert.equal(await chosen(0.302, {}), "best");
-  assert.equal(await chosen(0.302, { mean: ["best"] }), "mean");
-  assert.equal(await chosen(0.5, { mean: ["best"] }), "best");
+  assert.deepEqual(await chosen(0.302, {}), ["best", undefined]);
+  assert.deepEqual(await chosen(0.302, { mean: ["best"] }), ["mean", "best"]);
+  assert.deepEqual(await chosen(0.5, { mean: ["best"] }), ["best", undefined]);
+  assert.deepEqual(
+    await chosen(0.1, { mean: ["best"] }),
+    ["mean", undefined],
+    "the mean has the smallest error",
+  );
 });

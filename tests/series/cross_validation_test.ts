@@ -42,7 +42,8 @@ function problemOf(seen: { train: readonly number[]; validation: readonly number
       return {
         ...task,
         fit: async () => {},
-        predictValidation: () => Promise.resolve(validation.map((place) => [place % 2 ? -1 : 1, 0])),
+        predictValidation: () =>
+          Promise.resolve(validation.map((place) => [(place % 2 ? -1 : 1) * (1 + place), 0])),
       };
     },
   } satisfies CandidateProblem;
@@ -59,7 +60,7 @@ Deno.test("each series is predicted by a model that learned from no series of it
     assert.ok(validation.every((place) => !groups.has(series[place].group ?? "none")));
   }
   assert.deepEqual([found.accuracy, found.steps], [1, 0]);
-  assert.deepEqual(found.outputs[3], [-1, 0]);
+  assert.deepEqual(found.outputs[3], [-4, 0]);
 });
 
 Deno.test("a search whose signal is aborted returns nothing", async () => {

@@ -83,6 +83,8 @@ Deno.test("features of trees are lags, windows, periods, dates, known columns an
     "known a season before": [30, 40, 30],
     "static": [7, 7, 7],
     "series": [1, 1, 1],
+    // Since 27 and 28 February, whose values the naive forecast repeats.
+    "change of known": [20, NaN, 40],
   });
 });
 
@@ -104,9 +106,18 @@ Deno.test("features do not change with later values, except those of known colum
     assert.deepEqual(later(row, ([, ...others]) => [1e6, ...others]), before, `row ${row}`);
     assert.deepEqual(later(row, ([x, known]) => [x, known, 99]), before, `static, row ${row}`);
   }
-  const { known, ...others } = later(6, ([x, , fixed]) => [x, 71, fixed]);
+  const { known, "change of known": change, ...others } = later(6, ([x, , fixed]) => [x, 71, fixed]);
   assert.deepEqual(known, [50, NaN, 71]);
-  assert.deepEqual({ ...others, known: before.known }, before);
+  assert.deepEqual(change, [20, NaN, 41]);
+  assert.deepEqual({ ...others, known: before.known, "change of known": before["change of known"] }, before);
+});
+
+Deno.test("without a season, changes of known columns are those since the forecast origin", () => {
+  const noSeason = { ...sizes, season: 1 };
+  const [past] = channelPasts(windowOf(seriesOf(rows), 3), noSeason);
+  const change = forecastFeatures(noSeason).find(({ name }) => name === "change of known")!;
+  assert.ok("ofStep" in change);
+  assert.deepEqual([1, 2, 3].map((step) => change.ofStep(past, step)), [10, NaN, 30]);
 });
 
 Deno.test("the naive value of trees is that of a season before, of the forecast origin, or the mean", () => {

@@ -61,7 +61,7 @@ for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize:
   });
 }
 
-for (const name of ["s4d", "lru", "s5", "mamba"]) {
+for (const name of ["s4d", "lru", "s5", "mamba", "structured-cde"]) {
   Deno.test(`a batched stream of ${name} gives the predictions of whole series`, async () => {
     const model = neuralModels[name].make(sizes);
     const [count, length] = [17, 5];

@@ -49,8 +49,8 @@ const columns = "x,y,age,label,value";
 Deno.test(
   "classes are learned, with equal results after a stop, a resumption and a move",
   withFolder(async (folder) => {
-    const data = await write(`${folder}/visits.csv`, columns, visits(100));
-    const fresh = await write(`${folder}/fresh.csv`, columns, visits(60, 100));
+    const data = await write(`${folder}/visits.csv`, columns, visits(70));
+    const fresh = await write(`${folder}/fresh.csv`, columns, visits(30, 70));
     const config = settingsFor(data, { table: { static: ["age"], ignore: ["value"] } });
     const whole = await startRun(config, `${folder}/whole`);
     const { summary } = await execute(whole);
@@ -103,7 +103,7 @@ Deno.test(
   "a rare class is predicted more often if classes have equal weights",
   withFolder(async (folder) => {
     const rows = Array.from(
-      { length: 120 },
+      { length: 70 },
       (_, i) => [`s${i}`, 0, i * 17 % 30, i * 17 % 30 > 20 && i % 3 === 0 ? "rare" : "common"],
     );
     const data = await write(`${folder}/points.csv`, "x,label", rows);

@@ -40,6 +40,17 @@ Deno.test("the seasonal naive forecast is not compared with itself", () => {
   );
 });
 
+Deno.test("the naive forecast is compared with the seasonal one, and without a season not with itself", () => {
+  assert.equal(
+    forecastVerdict({ mase: 0.8 }, baselines, "naive"),
+    "Better than the seasonal naive forecast (MASE 0.80, seasonal naive 1.00).",
+  );
+  assert.equal(
+    forecastVerdict({ mase: 2 }, { "the last value": { mase: 2 } }, "naive"),
+    "The model is the naive forecast (MASE 2.00).",
+  );
+});
+
 Deno.test("validation and test that differ by more than two standard errors give a warning", () => {
   const validation = accuracyWithError(0.9, 100);
   // (90 + 2) / (100 + 4) = 0.8846, and sqrt(0.8846 * 0.1154 / 104) = 0.03133.

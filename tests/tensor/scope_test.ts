@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { grad, keep, ones, type Tensor, tensor, tidy, valueAndGrad, vjp } from "../../mod.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
-import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
+import { measure, memoryOver4000, smallModel } from "./training_memory.ts";
 
 testOnDevices("a scope frees tensors that it does not return", async (device) => {
   await measure(device, async (lent) => {
@@ -83,7 +83,7 @@ testOnDevices("second gradients inside a scope are not freed too early", async (
 });
 
 testOnDevices(
-  "memory does not grow over 10,000 training steps in scopes",
+  "memory does not grow over 4,000 training steps in scopes",
   longOnSoftware,
   async (device) => {
     // In a separate process, whose memory other tests do not affect.
@@ -100,10 +100,10 @@ testOnDevices(
 );
 
 testOnDevices(
-  "memory does not grow over 10,000 training steps with garbage-collected gradients",
+  "memory does not grow over 4,000 training steps with garbage-collected gradients",
   longOnSoftware,
   async (device) => {
-    const { lent } = await memoryOver10000(device, smallModel());
+    const { lent } = await memoryOver4000(device, smallModel());
     // The gradients of at most some thousand steps may wait for the garbage collector.
     assert.ok(Math.max(...lent.slice(50)) < 2 * Math.max(...lent.slice(0, 50)) + 2 ** 20, `${lent}`);
   },

@@ -15,8 +15,6 @@ import {
   type TableOptions,
   type TextNotation,
 } from "./options.ts";
-import { readParquet } from "./parquet.ts";
-import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
 const optionNames = namesOf<TableOptions & ReadOptions>()(tableOptionNames, "targets?", readOptionNames);
@@ -188,10 +186,14 @@ async function addFile(
     builder.notices.push("the query is not used: the file is not a SQLite file");
   }
   switch (kind) {
-    case "parquet":
+    case "parquet": {
+      const { readParquet } = await import("./parquet.ts");
       return await readParquet(path, builder.file(path, "row"), builder.isWanted, options.maxUnpacked);
-    case "sqlite":
+    }
+    case "sqlite": {
+      const { readSqlite } = await import("./sqlite.ts");
       return readSqlite(path, options.query, builder.file(path, "row"));
+    }
     case "zip":
       throw new DataError("unsupported-format", `${path}: a zip file, as Excel's workbooks are`, {
         fixes: ["save the sheet as CSV, or unpack the table"],

@@ -12,6 +12,9 @@ import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
 /** The gate after a system. It maps features to the same number of features. */
 type Gate = Layer<[y: Tensor]>;
 
+/** Makes a gate. */
+type MakeGate = (features: number, key: Key, dtype?: DType) => Gate;
+
 /**
  * A gated linear unit (Dauphin et al., 2017): the first half of W y + b, multiplied by the sigmoid of the
  * second half.
@@ -30,34 +33,44 @@ export function SigmoidGate(features: number, key: Key, dtype?: DType): Gate {
   return layer(linear.parameters, (y: Tensor) => y.mul(linear(y).sigmoid()));
 }
 
-/** The layers of S4D, LRU and S5. Each layer consists of a system and a gate. */
+/** The layers of S4D, LRU, S5 and S6. Each layer consists of a system and a gate. */
 export function gatedLayers(
   makeSystem: (key: Key) => DiagonalSystem,
-  makeGate: (features: number, key: Key, dtype?: DType) => Gate,
+  makeGate: MakeGate,
   { modelDim: features, dtype }: StateSpaceSizes,
 ): StackParts {
   return {
     makeLayer(key) {
       const [systemKey, gateKey] = splitKey(key);
-      return gatedLayer(makeSystem(systemKey), makeGate(features, gateKey, dtype), { features, dtype });
+      const system = diagonalLayer(makeSystem(systemKey), dtype);
+      return gatedLayer(system, makeGate(features, gateKey, dtype), { features, dtype });
     },
   };
 }
 
+/** A diagonal system as a layer. */
+function diagonalLayer(system: DiagonalSystem, dtype?: DType): SequenceLayer {
+  return {
+    parameters: system.parameters,
+    all: (u) => runAlong(system, u),
+    start: (batch) => zeros([batch, ...system.state], { dtype }),
+    step: (u, state: Tree) => runStep(system, u, state as Tensor),
+  };
+}
+
 /** gate(GELU(system(norm(u)))). */
-function gatedLayer(
-  system: DiagonalSystem,
+export function gatedLayer(
+  system: SequenceLayer,
   gate: Gate,
   { features, dtype }: { features: number; dtype?: DType },
 ): SequenceLayer {
   const norm = LayerNorm({ features, dtype });
-  const shape = system.state;
   return {
     parameters: { norm: norm.parameters, system: system.parameters, gate: gate.parameters },
-    all: (u) => gate(runAlong(system, norm(u)).gelu()),
-    start: (batch) => zeros([batch, ...shape], { dtype }),
-    step(u, state: Tree) {
-      const [next, y] = runStep(system, norm(u), state as Tensor);
+    all: (u) => gate(system.all(norm(u)).gelu()),
+    start: system.start,
+    step(u, state) {
+      const [next, y] = system.step(norm(u), state);
       return [next, gate(y.gelu())];
     },
   };

@@ -42,14 +42,14 @@ export const stateSpaceOptionNames = namesOf<StateSpaceOptions>()(
   "pooling?",
 );
 
-/** A causal layer: maps sequences to sequences with the same number of features. */
+/** A causal layer: maps sequences to sequences of the same length. */
 export interface SequenceLayer {
   readonly parameters: ParameterTree;
-  /** `(batch, length, features)` to the same shape. */
+  /** `(batch, length, inputs)` to `(batch, length, features)`; the layers of a stack keep the features. */
   all(u: Tensor): Tensor;
   /** The state before the first row of `batch` series. */
   start(batch: number): Tree;
-  /** Reads a row `(batch, features)`. Returns the next state and the output, of the same shape. */
+  /** Reads a row `(batch, inputs)`. Returns the next state and the output `(batch, features)`. */
   step(u: Tensor, state: Tree): [Tree, Tensor];
 }
 
@@ -57,6 +57,11 @@ export interface SequenceLayer {
 export interface StackParts {
   /** Makes a layer including its norm, without its residual connection. */
   makeLayer(key: Key): SequenceLayer;
+  /**
+   * Makes the first of the `layers`, which maps the input to features in place of a linear encoder and has no
+   * residual connection.
+   */
+  makeFirst?(key: Key): SequenceLayer;
   /** The norm after the last layer. */
   norm?: Layer;
 }
@@ -73,9 +78,9 @@ export type StateSpaceModel =
   & Layer<
     [x: Tensor, call?: ReadoutOptions],
     {
-      /** Maps the channels of a row to `modelDim` features. */
-      readonly encoder: LinearParameters;
-      /** The layers, in the order of computation. */
+      /** Maps the channels of a row to `modelDim` features; in a `StructuredCDE`, the first layer. */
+      readonly encoder: LinearParameters | ParameterTree;
+      /** The layers after the encoder, in the order of computation. */
       readonly layers: readonly ParameterTree[];
       /** The norm after the last layer, if any. */
       readonly norm?: ParameterTree;
@@ -97,11 +102,12 @@ export type StateSpaceModel =
 export function stack(
   name: string,
   { inputs, modelDim, layers: count = 1, key, dtype }: StateSpaceSizes & { inputs: number; key: Key },
-  { makeLayer, norm }: StackParts,
+  { makeLayer, makeFirst, norm }: StackParts,
 ): Required<ForecastCell<readonly Tree[], StackParameters>> {
   checkCount(name, "layers", count);
-  const [encoderKey, ...layerKeys] = splitKey(key, count + 1);
-  const encoder = Linear({ inputs, outputs: modelDim, key: encoderKey, dtype });
+  const [encoderKey, ...layerKeys] = splitKey(key, makeFirst ? count : count + 1);
+  const encoder = makeFirst?.(encoderKey) ??
+    rowByRow(Linear({ inputs, outputs: modelDim, key: encoderKey, dtype }));
   const layers = layerKeys.map((layerKey) => makeLayer(layerKey));
   const finish = (x: Tensor) => norm ? norm(x) : x;
   return {
@@ -111,17 +117,28 @@ export function stack(
       ...(norm ? { norm: norm.parameters } : {}),
     },
     features: modelDim,
-    all: (x) => finish(layers.reduce((u, { all }) => u.add(all(u)), encoder(x))),
-    start: (x) => layers.map(({ start }) => start(x.shape[0])),
-    step(row, states) {
-      let u = encoder(row);
+    all: (x) => finish(layers.reduce((u, { all }) => u.add(all(u)), encoder.all(x))),
+    start: (x) => [encoder, ...layers].map(({ start }) => start(x.shape[0])),
+    step(row, [first, ...states]) {
+      const [begun, features] = encoder.step(row, first);
+      let u = features;
       const next = layers.map(({ step }, i) => {
         const [state, output] = step(u, states[i]);
         u = u.add(output);
         return state;
       });
-      return [next, finish(u)];
+      return [[begun, ...next], finish(u)];
     },
+  };
+}
+
+/** A function of single rows as a layer without a state. */
+function rowByRow(encoder: Layer): SequenceLayer {
+  return {
+    parameters: encoder.parameters,
+    all: encoder,
+    start: () => [],
+    step: (row, state) => [state, encoder(row)],
   };
 }
 

@@ -3,7 +3,7 @@ import type { PlanOptions } from "../../train/task.ts";
 import type { Splits } from "../../data/series.ts";
 import type { Candidate } from "./auto.ts";
 import { outOfTime } from "./candidate_failure.ts";
-import { lineOf } from "./comparison_report.ts";
+import { lineOf, replacementOf } from "./comparison_report.ts";
 import {
   type CandidateProblem,
   chooseLength,
@@ -29,9 +29,9 @@ interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOpt
 }
 
 /** Result of {@linkcode compareWholeSeries}. */
-interface ChosenModel extends Required<Pick<RecordedTraining, "chosen" | "compared" | "found">> {
-  readonly validated?: RecordedTraining["validated"];
-}
+type ChosenModel =
+  & Required<Pick<RecordedTraining, "chosen" | "compared" | "found">>
+  & Pick<RecordedTraining, "replaced" | "validated">;
 
 /** A candidate with its scores so far. */
 interface Contender {
@@ -46,12 +46,15 @@ interface Contender {
 /** A candidate with the score of its best length. */
 type Scored = Errors & { readonly one: Contender; readonly score: CrossValidation };
 
+/** Further comparisons, with other folds, of close models that are fitted in closed form; and of a close choice. */
+const [repetitionsOfFits, repetitionsOfChoice] = [[1, 2], [1]];
+
 /**
  * Compares candidates for classes or numbers. Each is scored at the shortest length of training. Then only the
  * better half of those that are trained with gradients is trained longer, and none that is clearly behind, except
  * that the best of them is trained for the second length in any case. A training that is useful and not better than a
- * shorter one is the last. If the choice is close, both candidates are
- * scored once more with other folds. The first candidate is always scored; the others within the budget.
+ * shorter one is the last. Models in closed form that are close are scored two more times with other folds. If the choice
+ * is close, both candidates are scored once more. The first candidate is always scored; the others within the budget.
  *
  * @returns Undefined if the signal ended the comparison.
  */
@@ -104,27 +107,43 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   }
   if (signal?.aborted) return undefined;
 
-  let choice = chooseSimplest(finalists(scoredOf(all)));
-  if (choice && choice.best !== choice.simplest && typeof folds === "number") {
-    const pair = [choice.simplest, choice.best];
+  /** Scores some close candidates with other folds too. Undefined if one of them has no further score. */
+  const repeat = async (close: readonly Scored[], repetitions: readonly number[]) => {
+    if (close.length < 2 || typeof folds !== "number") return undefined;
+    const names = close.map(({ one }) => labelOf(one));
     onLine?.(
-      `  close: ${pair.map(({ one }) => labelOf(one)).join(" and ")} are compared with other folds too`,
+      `  close: ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are compared with other folds too`,
     );
     const repeated: Scored[] = [];
-    for (const scored of pair) {
-      const again = await score(scored.one, scored.score.steps || steps[0], 1);
-      if (typeof again !== "string" && again.errors.length > 0) {
-        repeated.push({ ...scored, errors: scored.errors.map((error, i) => (error + again.errors[i]) / 2) });
+    for (const scored of close) {
+      const errors = [scored.errors];
+      for (const repetition of repetitions) {
+        const again = await score(scored.one, scored.score.steps || steps[0], repetition);
+        if (typeof again === "string" || again.errors.length === 0) return undefined;
+        errors.push(again.errors);
       }
+      repeated.push({
+        ...scored,
+        errors: scored.errors.map((_, i) => errors.reduce((sum, one) => sum + one[i], 0) / errors.length),
+      });
     }
-    if (signal?.aborted) return undefined;
-    if (repeated.length === pair.length) choice = chooseSimplest(repeated);
-  }
+    return repeated;
+  };
+  const scored = scoredOf(all);
+  const close = closeFits(scored);
+  const { fit, replaced } = bestFit(await repeat(close, repetitionsOfFits) ?? close);
+  let choice = chooseSimplest(scored.filter((other) => other.one === fit || !isFit(other)));
+  const pair = choice ? [...new Set([choice.simplest, choice.best])] : [];
+  choice = chooseSimplest(await repeat(pair, repetitionsOfChoice) ?? pair);
+  if (signal?.aborted) return undefined;
   const { one, score: found } = choice?.simplest ?? { one: first, score: undefined };
-  onLine?.(`chosen: ${labelOf(one)}`);
-  const { candidate: { chosen, label } } = one;
+  const { candidate: { chosen, label, averages } } = one;
+  const isReplacement = replaced !== undefined && averages?.includes(replaced);
+  if (isReplacement) onLine?.(`  ${replacementOf(label, replaced)}`);
+  onLine?.(`chosen: ${label}`);
   return {
     chosen: { ...chosen, ...(settings.search === undefined ? {} : { label }) },
+    ...(isReplacement ? { replaced } : {}),
     compared: all.map(comparedOf),
     found: {
       steps: found?.steps ?? steps.at(-1)!,
@@ -154,21 +173,36 @@ function scoredOf(all: readonly Contender[]): Scored[] {
   });
 }
 
+/** Whether a candidate is fitted in closed form, and is no baseline. */
+const isFit = ({ one, score }: Scored) => score.steps === 0 && !one.candidate.isBaseline;
+
+/** The models in closed form that are at most one standard error behind the best of them, with it. */
+function closeFits(scored: readonly Scored[]): Scored[] {
+  const fits = scored.filter(isFit);
+  const best = chooseSimplest(fits)?.best;
+  return fits.filter((one) => {
+    const { mean, standardError } = differenceOf(one, best!);
+    return mean <= standardError;
+  });
+}
+
 /**
- * Candidates of the final choice: of the models that are fitted in closed form and are no baselines, the best one alone.
- * They choose their complexity by themselves, so none of them is simpler than the others. A model that averages the best
- * one replaces it within one standard error: its weights are chosen on all series.
+ * The best of some models in closed form: the only one that takes part in the final choice. They choose their complexity
+ * by themselves, so none of them is simpler than the others. A model that averages the best one replaces it within one
+ * standard error: its weights are chosen on all series.
+ *
+ * @returns Undefined without models; and the name of a model that was replaced.
  */
-function finalists(scored: readonly Scored[]): Scored[] {
-  const isFitted = ({ one, score }: Scored) => score.steps === 0 && !one.candidate.isBaseline;
-  const fitted = scored.filter(isFitted);
-  const best = chooseSimplest(fitted)?.best;
-  const average = fitted.find((other) => {
-    if (!best || !isUseful(other) || !other.one.candidate.averages?.includes(labelOf(best.one))) return false;
+function bestFit(fits: readonly Scored[]): { fit?: Contender; replaced?: string } {
+  const best = chooseSimplest(fits)?.best;
+  if (!best) return {};
+  const name = labelOf(best.one);
+  const average = fits.find((other) => {
+    if (!isUseful(other) || !other.one.candidate.averages?.includes(name)) return false;
     const { mean, standardError } = differenceOf(other, best);
     return mean <= standardError;
   });
-  return scored.filter((one) => one === (average ?? best) || !isFitted(one));
+  return average ? { fit: average.one, replaced: name } : { fit: best.one };
 }
 
 /** Candidates that are trained longer. The others get their reasons. */

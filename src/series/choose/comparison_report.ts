@@ -27,6 +27,12 @@ const choiceRule =
   "the simplest model whose error is at most one standard error above the smallest, never one " +
   "with a larger error than a constant prediction or the seasonal naive forecast";
 
+/** Why the chosen model is a weighted mean and not its best member, as a sentence. */
+export function replacementOf(chosen: string, replaced: string): string {
+  return `${chosen} averages ${replaced} and other models, and is chosen instead because its error is at most one ` +
+    "standard error larger.";
+}
+
 /** A task whose report names the chosen model and lists the compared ones. */
 export function withComparison<Found extends Task>(
   task: Found,
@@ -47,8 +53,9 @@ export function withComparison<Found extends Task>(
 }
 
 function comparisonSection(training: RecordedTraining): Section[] {
-  const { compared, chosen } = training;
+  const { compared, chosen, replaced } = training;
   if (!compared || !chosen) return [];
+  const name = chosen.label ?? chosen.model;
   const names = [...new Set(compared.flatMap(({ measures = {} }) => Object.keys(measures)))];
   const hasSteps = compared.some(({ steps }) => steps !== undefined);
   const hasReasons = compared.some(({ reason }) => reason !== undefined);
@@ -56,13 +63,13 @@ function comparisonSection(training: RecordedTraining): Section[] {
   return [{
     kind: "table",
     title: "Compared models",
-    text: `The models were compared on data that they did not learn from, the simplest first. Chosen: ${
-      chosen.label ?? chosen.model
-    }, by the rule: ${choiceRule}.`,
+    text:
+      `The models were compared on data that they did not learn from, the simplest first. Chosen: ${name}, ` +
+      `by the rule: ${choiceRule}.${replaced ? ` ${replacementOf(name, replaced)}` : ""}`,
     head: [...head, ...hasReasons ? ["why it was left out or not trained longer"] : []],
     texts: hasReasons ? [0, head.length] : [0],
     rows: compared.map(({ model, measures, reason = "", steps, seconds }) => [
-      model === (chosen.label ?? chosen.model) ? { text: model, mark: "best" } : model,
+      model === name ? { text: model, mark: "best" } : model,
       ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
       ...hasSteps ? [`${steps ?? ""}`] : [],
       seconds >= shownWork ? formatDuration(seconds) : "",

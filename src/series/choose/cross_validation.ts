@@ -135,7 +135,8 @@ async function scoreLength<Settings extends SeriesSettings>(
       return { loss: Infinity, errors: [], baseline: [], temperature: 1, steps, outputs, reason };
     }
   }
-  const places = splits.flatMap(({ validation }) => validation);
+  // In the order of the series, so that errors with other folds have the same order.
+  const places = splits.flatMap(({ validation }) => validation).sort((a, b) => a - b);
   const score = scoreWithShare(
     places.map((place) => problem.series[place]),
     places.map((place) => outputs[place]!),

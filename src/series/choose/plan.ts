@@ -1,6 +1,6 @@
 /** How a model of users' own series is trained: the length of training, found by cross-validation. */
 import { formatMeasure, measureName } from "../../train/report/measure_names.ts";
-import type { PlanOptions, Task } from "../../train/task.ts";
+import type { PlanOptions } from "../../train/task.ts";
 import type { Series } from "../../data/series.ts";
 import type { Candidate } from "./auto.ts";
 import { compareWholeSeries } from "./compare_series.ts";
@@ -9,30 +9,12 @@ import type { DataRecord } from "../record/data_record.ts";
 import type { RecordedTraining } from "../record/recorded_training.ts";
 import { defaultSteps } from "../targets/learning.ts";
 import { validatedOf } from "../targets/validated.ts";
-import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
+import type { SeriesSettings } from "../record/settings.ts";
 
-/** Maximum number of series, and of observations of a series, of a small table. */
-const [maxSeries, maxLength] = [1000, 1000];
 /** Number of folds, and of members of an ensemble: 5 for up to 200 series, otherwise 3. */
 const repetitionsFor = (series: number) => series <= 200 ? 5 : 3;
 /** Lengths of training to compare, as fractions of the default number of steps. */
 const lengthShares = [0.1, 0.3, 1];
-
-/**
- * Whether cross-validation decides the length of training, and the final model learns from the training and
- * the validation set: for small tables, if no other length of training is asked for.
- */
-export function isPlanned(
-  settings: SeriesSettings,
-  { fit }: Pick<Task, "fit">,
-  { split, length }: Pick<DataRecord, "split" | "length">,
-): boolean {
-  const { epochs, patience, noRefit } = settings;
-  const { validation } = sourcesOf(settings);
-  const isSmall = split.train.length + split.validation.length <= maxSeries && length <= maxLength;
-  return isSmall && !noRefit && validation === undefined && patience === undefined &&
-    (epochs === undefined || fit !== undefined);
-}
 
 /**
  * Finds the length of training by cross-validation. A model that is fitted in closed form has no length; it is only

@@ -7,17 +7,8 @@ import { unitPair } from "../../data/host_random.ts";
 import { foldIn, key as keyOf } from "../../tensor/random.ts";
 import { exp, log } from "./elementary.ts";
 import { binFeatures, maxBins } from "./feature_bins.ts";
+import { addTree, type BoostedTrees } from "./predict_trees.ts";
 import { type Derivatives, type Nodes, treeGrower, type TreeLimits } from "./grow_tree.ts";
-
-/** Fitted trees. A row's output is its start plus the value of its leaf in each tree of this output. */
-export interface BoostedTrees extends Nodes<Int32Array, Float64Array> {
-  /** Number of outputs: 1, or the number of classes if there are more than two. */
-  readonly outputs: number;
-  /** Start of each output. */
-  readonly start: Float64Array;
-  /** Root node of each tree. Tree t belongs to output t % outputs. */
-  readonly roots: Int32Array;
-}
 
 /** Options of {@linkcode fitBoostedTrees}. */
 export interface BoostedTreesOptions extends Partial<TreeLimits> {
@@ -103,44 +94,6 @@ export async function fitBoostedTrees(
     threshold: Float64Array.from(nodes.threshold),
     value: Float64Array.from(nodes.value),
   };
-}
-
-/**
- * Predicts rows.
- *
- * @param columns Values of each feature; NaN is missing.
- * @returns Numbers or logits `(rows, outputs)`, row-major.
- */
-export function predictTrees(trees: BoostedTrees, columns: readonly Float64Array[]): Float64Array {
-  const { outputs, start, roots } = trees;
-  const rows = columns[0].length;
-  const found = Float64Array.from({ length: rows * outputs }, (_, i) => start[i % outputs]);
-  roots.forEach((root, tree) => addTree(trees, root, columns, found, tree % outputs, outputs));
-  return found;
-}
-
-/** The first trees of each output. Boosted trees with fewer trees are the beginning of those with more. */
-export function firstTrees(trees: BoostedTrees, count: number): BoostedTrees {
-  return { ...trees, roots: trees.roots.subarray(0, count * trees.outputs) };
-}
-
-/** Adds the leaf value of each row to every `step`-th number of an array, from `first`. */
-function addTree(
-  { feature, threshold, left, missing, value }: Nodes<ArrayLike<number>>,
-  root: number,
-  columns: readonly Float64Array[],
-  into: Float64Array,
-  first: number,
-  step: number,
-): void {
-  for (let at = first, row = 0; at < into.length; at += step, row++) {
-    let node = root;
-    for (let column = feature[node]; column >= 0; column = feature[node]) {
-      const x = columns[column][row];
-      node = x <= threshold[node] ? left[node] : x > threshold[node] ? left[node] + 1 : missing[node];
-    }
-    into[at] += value[node];
-  }
 }
 
 /** A loss, at outputs for each row of the table. */

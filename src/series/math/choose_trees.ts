@@ -1,11 +1,6 @@
 /** Choice of the sizes of boosted trees by cross-validation. */
-import {
-  type BoostedTrees,
-  type BoostedTreesOptions,
-  firstTrees,
-  fitBoostedTrees,
-  predictTrees,
-} from "./boosted_trees.ts";
+import { type BoostedTreesOptions, fitBoostedTrees } from "./boosted_trees.ts";
+import { type BoostedTrees, firstTrees, predictTrees } from "./predict_trees.ts";
 import { exp, log } from "./elementary.ts";
 
 /** Rows to learn from. */

@@ -1,5 +1,5 @@
 /** Trees in arrays of a fixed size, as the parameters of a model. */
-import type { BoostedTrees } from "./boosted_trees.ts";
+import type { BoostedTrees } from "./predict_trees.ts";
 
 /** Sizes of the arrays: maximum numbers of trees of an output, and of leaves of a tree. */
 export interface PackedSizes {

@@ -37,6 +37,9 @@ const heldOut = 0.25;
 /** Maximum number of multiplications for X'X. With more, only every n-th window is used. */
 const maxProducts = 2e10;
 
+/** Minimum distance of a value of a past that is not constant from its mean, in standard deviations of the past. */
+export const leastChange = 1e-6;
+
 /** Number of windows whose rows are in memory at once. */
 const blockSize = 64;
 
@@ -44,7 +47,8 @@ const blockSize = 64;
  * Fits the map of a channel's past, scaled to mean 0 and standard deviation 1, to its following values, and
  * the map of the values known ahead of time. The penalty holds for the difference from the naive forecast,
  * which repeats the last season or the last value: with few windows the forecast is close to it. The penalty is
- * chosen on the latest of the windows `tuning`, by default of all windows. A row is weighted by the standard
+ * chosen on the latest of the windows `tuning`, by default of all windows. A constant past has no bias, so that its
+ * forecast is the constant. A row is weighted by the standard
  * deviation of its past, divided by that of its channel in its series: errors count in the unit of the measures,
  * and each series counts as much as others.
  *
@@ -144,8 +148,10 @@ function rowsOf(
     const unit = unitOf(window.series, channel);
     const x = Float64Array.from(
       { length: context + 1 },
-      (_, step) => (step === context ? standardDeviation : window.grid[step * width + channel] - mean) / unit,
+      (_, step) => step === context ? 0 : (window.grid[step * width + channel] - mean) / unit,
     );
+    const isConstant = x.every((value) => Math.abs(value) * unit <= leastChange * standardDeviation);
+    if (!isConstant) x[context] = standardDeviation / unit;
     const y = following.map((value, h) => (value - mean) / unit - x[naiveStep(h, sizes)]);
     return [{
       x,

@@ -6,7 +6,7 @@ import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { autoregressionModel } from "./local/autoregression_model.ts";
-import { fitLinear } from "./fit_linear.ts";
+import { fitLinear, leastChange } from "./fit_linear.ts";
 import { fitSmoothing } from "./local/fit_smoothing.ts";
 import { forecastModel } from "./next_step_models.ts";
 import { historyLength } from "../read/histories.ts";
@@ -30,12 +30,18 @@ export const linear: WindowModelKind = {
   make: linearModel,
 };
 
-/** The value of one season before. It ignores channels that are known ahead of time. */
-export const seasonalNaive: WindowModelKind = {
+/** The last value. It ignores channels that are known ahead of time. */
+export const naive: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
   takesKnown: true,
   contextOf: historyLength,
+  make: (sizes) => smoothingModel(sizes, () => seasonalNaiveForm(1)),
+};
+
+/** The value of one season before; without a season the last value. */
+export const seasonalNaive: WindowModelKind = {
+  ...naive,
   make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
 };
 
@@ -120,6 +126,8 @@ function withLinear(
   };
   return layer(parameters, ({ grid, inputs, futureCovariates }: WindowInputs, key?: Key) => {
     let steps = linear(grid.transpose()).transpose();
+    // The fit gives a constant past no bias: the forecast is the constant.
+    if (!network) steps = grid.abs().max(1, { keepDims: true }).greater(leastChange).where(steps, 0);
     if (ofFuture) steps = steps.add(ofFuture(futureCovariates!));
     if (!network) return steps;
     return steps.add(network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]));

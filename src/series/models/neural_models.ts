@@ -21,6 +21,7 @@ import { seriesStreams } from "../../models/series_streams.ts";
 import type { StreamableModel } from "../../models/stream.ts";
 import { statesAtEnd } from "../../models/readout_states.ts";
 import { Recurrent } from "../../models/recurrent.ts";
+import { StructuredCDE } from "../../models/structured/structured_cde.ts";
 import { Transformer } from "../../models/transformer.ts";
 import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
@@ -60,10 +61,10 @@ const heads = 4;
 type PathModel = Layer<[X: Path, call: SeriesCall]> & Partial<StreamableModel>;
 
 /** Sizes of a model that does not read windows. */
-type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace">;
+type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace"> & SlopeScale;
 
 /** Sizes of a model along a path. */
-type PathSizes = Omit<Sizes, "clipWeights" | "initial"> & SlopeScale;
+type PathSizes = Omit<Sizes, "clipWeights" | "initial">;
 
 /** Sizes of fast weights with their number of heads. */
 type Weights = FastWeightSizes & { heads: number };
@@ -125,7 +126,8 @@ function atObservations(
   return kindOf(
     { takes: ["hidden", "condense", ...takes], reads: "observations", takesStatic, typicalSteps },
     openRows,
-    ({ signatureDepth: _, fastWeights: __, pace: ___, ...sizes }) => make(sizes),
+    ({ signatureDepth: _, fastWeights: __, pace, ...sizes }) =>
+      make({ ...sizes, slopeScale: slopeScaleOf(pace, "changes") }),
   );
 }
 
@@ -225,14 +227,16 @@ function warp(transition: WARPTransitionOptions): SeriesModelKind {
   }, { typicalSteps: 128 });
 }
 
-/** A diagonal state space model. It reads each row, the time since the last observation, and a flag. */
-function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
-  return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key }) => {
+/** A state space model. It reads each row, the time since the last observation, and a flag. */
+function stateSpace(
+  make: (options: StateSpaceOptions, changes: SlopeScale) => StateSpaceModel,
+): SeriesModelKind {
+  return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key, slopeScale }) => {
     const model = make({
       ...{ inputChannels: inputChannels + 2, modelDim: hidden, outputChannels, key },
       layers: 2,
       pooling: "mean",
-    });
+    }, { slopeScale });
     const adapted = layer(
       model.parameters,
       ({ values, since, observed }: ObservationRows, { lengths }: SeriesCall) => {
@@ -322,6 +326,17 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
     field,
     ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...sizes, hiddenChannels: hidden })),
   ),
+  "structured-rde": kindOf(
+    { takes: ["hidden", "window", "signatureDepth"], reads: "windows", takesStatic: false },
+    (words) => words,
+    ({ inputChannels, outputChannels, hidden, signatureDepth = 2, pace, key }) => {
+      const model = StructuredCDE({
+        ...{ inputChannels, outputChannels, modelDim: hidden, signatureDepth, key },
+        slopeScale: slopeScaleOf(pace, "changes"),
+      });
+      return layer(model.parameters, (words: Tensor, { lengths }: SeriesCall) => model(words, { lengths }));
+    },
+  ),
   "hebb-rde": rough(hebbRule()),
   "oja-rde": rough(ojaRule()),
   // For thousands of windows, the paper applies tanh to the difference (equation 32).
@@ -342,6 +357,12 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "s5": { ...stateSpace(S5), isCandidate: true },
   "s6": { ...stateSpace(S6), typicalSteps: 256 },
   "mamba": { ...stateSpace(Mamba), typicalSteps: 256 },
+  // Memory grows with the block size times the size of the state, for each step. Rows are close in time, where a step of
+  // Euler is near the exponential and takes a tenth of its time.
+  "structured-cde": {
+    ...stateSpace((options, changes) => StructuredCDE({ ...options, ...changes, form: "euler" })),
+    typicalSteps: 256,
+  },
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(

@@ -14,6 +14,7 @@ import {
   besideLinear,
   exponentialSmoothing,
   linear,
+  naive,
   seasonalNaive,
   stepByStep,
 } from "./forecasters.ts";
@@ -44,6 +45,7 @@ const ofSteps = Object.entries(forecastModels)
 export const seriesModels: readonly Model[] = [
   { name: "constant", wholeSeries: constant },
   { name: "last-values", wholeSeries: lastValueModel },
+  { name: "naive", forecasts: naive },
   { name: "seasonal-naive", forecasts: seasonalNaive },
   { name: "exponential-smoothing", forecasts: exponentialSmoothing },
   { name: "autoregression", forecasts: autoregression },

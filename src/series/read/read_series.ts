@@ -8,7 +8,6 @@ import {
   type TableOptions,
 } from "../../data/table/options.ts";
 import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
-import { parseTs } from "../../data/ts_format.ts";
 import { checkOptions, namesOf } from "../../device/options.ts";
 import { DataError, OptionError, WeftError } from "../../device/errors.ts";
 import { exists, namesIn, pathKind } from "../../files/disk.ts";
@@ -76,7 +75,7 @@ export async function readSeries(
     throw new WeftError("unreadable-file", `${source}: ${lacking}; expected ${expected}`, { expected });
   }
   const set = source.toLowerCase().endsWith(".ts")
-    ? parseTs(await readBytes(source, "a .ts file"), source)
+    ? (await import("../../data/ts_format.ts")).parseTs(await readBytes(source, "a .ts file"), source)
     : await (await import("../../data/uea.ts")).readUea(source, problem, options.maxUnpacked);
   const unread = Object.keys(ofTable).filter((name) =>
     name !== "maxUnpacked" && Object.hasOwn(tableOptionNames, name)

@@ -30,6 +30,8 @@ export interface RecordedTraining {
   readonly chosen?: Readonly<
     { model: string; label?: string; [setting: string]: number | string | undefined }
   >;
+  /** Name of the model with the smallest error, if the chosen one averages it and replaces it within one standard error. */
+  readonly replaced?: string;
   /** All models of the comparison. */
   readonly compared?: readonly ComparedModel[];
   /** Number of members of the ensemble, at least 1. */

@@ -35,12 +35,11 @@ import { drawChannels } from "../targets/draw_channels.ts";
 import { splitSeries } from "../read/split_series.ts";
 import { paceFor } from "../models/pace.ts";
 import { trainingMemory } from "../targets/learning.ts";
-import { isPlanned, planModel, planTraining } from "../choose/plan.ts";
+import { isPlanned } from "../choose/is_planned.ts";
 import { autoModel, candidatesIn, choiceOf, modelCandidates, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import { regression, type Regressor, regressor } from "../targets/regression.ts";
-import { searchCandidates } from "../choose/search.ts";
 import type { SeriesSource, TargetKind } from "../record/series_source.ts";
 import type { TableSource } from "../../data/table/read_table.ts";
 import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
@@ -274,6 +273,8 @@ export function seriesExperiment<Settings extends SeriesSettings>(
               });
             },
           };
+          const { planModel, planTraining } = await import("../choose/plan.ts");
+          const { searchCandidates } = await import("../choose/search.ts");
           const candidates = search === undefined ? modelCandidates(kinds, settings) : searchCandidates(
             settings,
             kindNamed(kinds, settings.model!),

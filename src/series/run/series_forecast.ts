@@ -5,9 +5,9 @@ import type { TableOptions } from "../../data/table/options.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import { countedSteps } from "../../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
-import { evaluateForecasts, forecastErrors, forecastExamples } from "../targets/evaluate_forecasts.ts";
 import { largest } from "../../device/min_max.ts";
 import { plural } from "../../data/format.ts";
+import { defaultContext } from "./default_context.ts";
 import { describeUnused, unknownAhead } from "./forecast_notices.ts";
 import {
   type DataRecord,
@@ -45,7 +45,7 @@ import type { WindowModelKind } from "../models/forecaster.ts";
 import { autoModel, candidatesIn, choiceOf, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
-import { compareForecasts, type ForecastTask } from "../choose/compare_forecasts.ts";
+import type { ForecastTask } from "../choose/compare_forecasts.ts";
 import { knownCounts } from "../targets/regression.ts";
 import {
   inRecordedOrder,
@@ -61,6 +61,9 @@ import { typicalGap } from "../read/spans.ts";
 import { readSeries } from "../read/read_series.ts";
 import { inRecordedTimes } from "../record/calendar.ts";
 import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
+
+/** The evaluation of forecasts, which predictions do not need. */
+const evaluation = () => import("../targets/evaluate_forecasts.ts");
 
 /**
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
@@ -81,6 +84,7 @@ export async function prepareForecast(
   return {
     ...standIn,
     async plan(options) {
+      const { compareForecasts } = await import("../choose/compare_forecasts.ts");
       const training = await compareForecasts(
         settings,
         candidates.map((model) => choiceOf(kinds, model)),
@@ -158,6 +162,7 @@ async function forecastTask(
     ...(training ? { training } : {}),
   };
   const forecaster = windowForecaster(settings, record, kind);
+  const { forecast } = forecaster;
   const { parameters, host } = forecaster.model;
   const windows = windowsOfParts(set.series, record, host?.reads === "histories");
   for (const [part, { length }] of Object.entries(windows)) {
@@ -226,12 +231,12 @@ async function forecastTask(
       return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
     },
     useCalibration: forecaster.useCalibration,
-    evaluatePredictions: () =>
-      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast, model }),
+    evaluatePredictions: async () =>
+      (await evaluation()).evaluateForecasts({ windows: windows.test, record, forecast, model }),
     chosen: windowsInWords(record),
     unused: withoutEffect(kind, closed !== undefined),
     examples: async () => [
-      await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
+      await (await evaluation()).forecastExamples({ windows: windows.test, record, forecast }),
     ],
   };
   return {
@@ -252,7 +257,7 @@ async function forecastTask(
       // All models are compared on the same windows.
       const span = { from: until.train, to: until.validation };
       const compared = windowsOf(set.series, width, record.windows!, span, historyWindows.test);
-      return await forecastErrors({ windows: compared, record, forecast: forecaster.forecast });
+      return (await evaluation()).forecastErrors({ windows: compared, record, forecast });
     },
   };
 }
@@ -281,7 +286,7 @@ async function recordOf(
   const channels = recordChannels(set, train, settings);
   const season = chosen.season ??
     seasonOf({ gap, times: set.times, calendar, series: train, channels: width, targetChannels });
-  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
+  const { context = kind.contextOf?.(season) ?? defaultContext(rows, horizon, season) } = chosen;
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
   const scaledErrors = (series: readonly Series[]) =>
@@ -343,6 +348,7 @@ export function openForecast(
   const settings = withChosen(given, record.training);
   const kind = kindNamed(forecastKinds(models), settings.model ?? defaultForecaster);
   const forecaster = windowForecaster(settings, record, kind);
+  const { forecast } = forecaster;
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: SeriesSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
@@ -373,8 +379,8 @@ export function openForecast(
         seen: await countTrained(windows, series, record),
         kind: "window",
         notices,
-        evaluatePredictions: () =>
-          evaluateForecasts({ windows, record, forecast: forecaster.forecast, model: settings.model }),
+        evaluatePredictions: async () =>
+          (await evaluation()).evaluateForecasts({ windows, record, forecast, model: settings.model }),
       };
     },
     useCalibration: forecaster.useCalibration,
@@ -387,14 +393,3 @@ export function openForecast(
     stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
   };
 }
-
-/**
- * Default number of past steps: the horizon or two seasons, whichever is longer, if the training period is
- * long enough.
- */
-function contextOf(rows: number, horizon: number, season: number): number {
-  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
-}
-
-/** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
-const maxContext = 1024;

@@ -8,10 +8,8 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { ClassPrediction } from "../record/predictions.ts";
 import { balancedWeights, countLabels } from "../math/class_counts.ts";
 import { scaledSeries } from "../record/scaled_values.ts";
-import { evaluateClasses } from "./evaluate_classes.ts";
 import { argmax } from "./metrics/classes.ts";
 import { coolest, fitTemperature, hottest, probabilitiesOf } from "../math/temperature.ts";
-import { classExamples } from "./report_sections.ts";
 import type { Calibration, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
@@ -182,14 +180,16 @@ export function classifier(options: ClassifierOptions): Classifier {
       return { ...calibration };
     },
     useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
-    evaluatePredictions: (series) =>
-      evaluateClasses({
+    async evaluatePredictions(series) {
+      const { evaluateClasses } = await import("./evaluate_classes.ts");
+      return await evaluateClasses({
         ...{ series, classes, predict, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
         times: options.record.time.kind,
         validated: options.record.training?.validated,
         model: options.settings.model,
-      }),
+      });
+    },
   };
 }
 
@@ -245,6 +245,7 @@ export function classification(
       const shown = selectEvenly(splits.test, samplesShown);
       const predictions = await predict(shown);
       const scaled = shown.map((one) => scaledSeries(one, record.channels));
+      const { classExamples } = await import("./report_sections.ts");
       return [
         classExamples(scaled.map((one, i) => ({
           panel: draw(one),

@@ -1,6 +1,6 @@
 import type { Panel } from "../../charts/chart.ts";
 import type { Series } from "../../data/series.ts";
-import { timeAxis } from "./report_sections.ts";
+import { timeAxis } from "./time_axis.ts";
 import { condense, rowsPerStep } from "../models/condense.ts";
 import { type DataRecord, takeColumns } from "../record/data_record.ts";
 

@@ -19,7 +19,8 @@ import { numberMeasures } from "./metrics/numbers.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import { channelImportance, withChannel } from "./importance.ts";
 import type { ForecastPrediction } from "../record/predictions.ts";
-import { importanceSection, timeAxis } from "./report_sections.ts";
+import { importanceSection } from "./report_sections.ts";
+import { timeAxis } from "./time_axis.ts";
 import type { Evaluation } from "../../train/task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */

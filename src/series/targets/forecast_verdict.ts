@@ -21,7 +21,7 @@ const forecastNames: Readonly<Record<string, string>> = {
  *
  * @param measures Measures of the forecasts by name.
  * @param baselines Measures of each baseline by its name.
- * @param model Name of the model: the seasonal naive forecast is not compared with itself.
+ * @param model Name of the model: a naive forecast is not compared with itself.
  */
 export function forecastVerdict(
   measures: Evaluation["measures"],
@@ -30,15 +30,14 @@ export function forecastVerdict(
 ): string | undefined {
   const usual = baselines[seasonBefore] ? seasonBefore : lastValue;
   const { mase } = measures;
-  const isItself = model === "seasonal-naive";
-  const better = Object.keys(baselines).filter((name) =>
-    baselines[name].mase < mase && !(isItself && name === usual)
-  ).toSorted((a, b) => baselines[a].mase - baselines[b].mase);
+  const itself = model === "naive" ? lastValue : model === "seasonal-naive" ? usual : undefined;
+  const better = Object.keys(baselines).filter((name) => baselines[name].mase < mase && name !== itself)
+    .toSorted((a, b) => baselines[a].mase - baselines[b].mase);
   const rival = better[0] ?? usual;
   const naive = baselines[rival]?.mase;
   if (!Number.isFinite(mase) || !Number.isFinite(naive)) return undefined;
   const name = forecastNames[rival] ?? rival;
-  if (isItself && rival === usual) {
+  if (rival === itself) {
     return `The model is the ${name} forecast (MASE ${mase.toFixed(2)}).`;
   }
   return `${mase < naive ? "Better" : "No better"} than the ${name} forecast (MASE ${

@@ -2,7 +2,6 @@ import type { Series, Splits } from "../../data/series.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberPrediction } from "../record/predictions.ts";
-import { evaluateNumbers } from "./evaluate_numbers.ts";
 import type { Calibration, Measures, Samples, Task } from "../../train/task.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { networkStreams } from "./prediction_stream.ts";
@@ -99,8 +98,9 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
       return Promise.resolve({ lastValues: linear });
     },
     useCalibration: (stored) => linear = requireLastValues(stored, targets.length, channels.length),
-    evaluatePredictions: (series) =>
-      evaluateNumbers({
+    async evaluatePredictions(series) {
+      const { evaluateNumbers } = await import("./evaluate_numbers.ts");
+      return await evaluateNumbers({
         series,
         targets,
         predict,
@@ -109,7 +109,8 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
         linear: linear && ((one) => unscaled(readLastValues(linear!, one, channels))),
         validated: options.record.training?.validated,
         model: options.settings.model,
-      }),
+      });
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 /** Sections of a report about predictions, as data. */
 import type { Chart, Mark, Panel } from "../../charts/chart.ts";
-import { type Axis, extent } from "../../charts/scale.ts";
+import { extent } from "../../charts/scale.ts";
 import type { Section } from "../../charts/section.ts";
 import type { TimeKind } from "../../data/format.ts";
+import { timeAxis } from "./time_axis.ts";
 import type { ReliabilityBin } from "./metrics/classes.ts";
 
 /** Maximum number of classes in a confusion matrix. */
@@ -148,12 +149,6 @@ export function worstSection(
       ...(more > 0 ? { note: `and ${more} more channels` } : {}),
     })),
   }];
-}
-
-/** Axis of the times of series. */
-export function timeAxis(kind: TimeKind): Axis {
-  if (kind === "number") return { title: "time" };
-  return { title: "time", scale: kind, ...(kind === "date" ? { unit: "UTC" } : {}) };
 }
 
 /** Scatter plots of true and predicted values, one for each target. */

@@ -12,7 +12,7 @@ import type {
   Prediction,
 } from "../../series/record/predictions.ts";
 import { describeWarnings } from "../../series/targets/learned_ranges.ts";
-import { timeAxis } from "../../series/targets/report_sections.ts";
+import { timeAxis } from "../../series/targets/time_axis.ts";
 
 /** A past answer, for the page with the latest answers. */
 export interface GivenAnswer {

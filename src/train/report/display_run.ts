@@ -1,6 +1,6 @@
 /** Runs in notebooks. */
 import { chartBundle } from "../../charts/display.ts";
-import { displayAs, type MimeBundle } from "../../charts/display_symbol.ts";
+import type { MimeBundle } from "../../charts/display_symbol.ts";
 import { formatMeasure, measureName } from "./measure_names.ts";
 import type { EpochMetrics } from "./epoch_metrics.ts";
 import { parts, trainingCharts } from "./training_charts.ts";
@@ -25,15 +25,4 @@ export function displayRun(
   );
   const text = `${name}, epoch ${last.epoch}: ${shown.join(", ")}`;
   return { ...chartBundle(trainingCharts(metrics, choice)), "text/plain": text };
-}
-
-/** Adds the curves for notebooks to a result of training. */
-export function displayResult<
-  R extends {
-    readonly metrics: readonly EpochMetrics[];
-    readonly position: { readonly best: { readonly epoch: number } | null };
-  },
->(result: R, { metric }: { readonly metric: { readonly name: string } }): R {
-  const { metrics, position } = result;
-  return displayAs(result, () => displayRun(metrics, "run", { metric, bestEpoch: position.best?.epoch }));
 }

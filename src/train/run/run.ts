@@ -32,7 +32,7 @@ import { evaluate } from "../evaluate.ts";
 import { readCheckedSafetensors } from "../../files/safetensors.ts";
 import { callbackNames, train, type TrainOptions, type TrainResult } from "../loop.ts";
 import { requireFinite } from "../measure_checks.ts";
-import { displayResult } from "../report/display_run.ts";
+import { displayResult } from "../report/display_result.ts";
 import { openProgress, type StartedReport } from "./run_progress.ts";
 import { renderReport } from "../report/report.ts";
 import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";

@@ -10,7 +10,6 @@ import {
   writeAtomically,
 } from "../../files/disk.ts";
 import { parseJson } from "../../files/json.ts";
-import { displayRun } from "../report/display_run.ts";
 import { displayAs } from "../../charts/display_symbol.ts";
 import { type EpochMetrics, isMetrics } from "../report/epoch_metrics.ts";
 
@@ -60,7 +59,10 @@ export function runFolder(path: string): RunFolder {
     progress: `${folder}/progress.json`,
     report: `${folder}/report.html`,
   };
-  return displayAs(paths, async () => displayRun(await readMetrics(paths), folder));
+  return displayAs(paths, async () => {
+    const { displayRun } = await import("../report/display_run.ts");
+    return displayRun(await readMetrics(paths), folder);
+  });
 }
 
 /**

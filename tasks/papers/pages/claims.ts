@@ -6,6 +6,7 @@ export const claimPages: readonly string[] = [
   "docs/research/fast_weights.md",
   "docs/research/model_choice.md",
   "docs/research/results.md",
+  "docs/research/state_tracking.md",
   "docs/research/warp.md",
   "docs/research/warp_results.md",
 ];

@@ -53,6 +53,7 @@ const computed: Readonly<Record<string, () => Promise<string>>> = {
   "ncde-table-1": ncdeTable1,
   "warp-lotka-volterra": lotkaVolterra,
   recall,
+  "state-tracking": stateTracking,
 };
 
 /** A line of a file of `deno task reproduce`: a run and one of its columns. */
@@ -96,6 +97,37 @@ async function recall(): Promise<string> {
       ];
     }),
   ]);
+}
+
+/** A line of state-tracking.jsonl. */
+interface StateTrackingLine {
+  readonly group: string;
+  readonly model: string;
+  readonly parameters: number;
+  readonly short: number;
+  readonly long: number;
+}
+
+/** Mean accuracies in percent on words of groups, from the runs of `deno task bench state-tracking`. */
+async function stateTracking(): Promise<string> {
+  const runs = await readJsonLines<StateTrackingLine>(`${recordedFolder}/state-tracking.jsonl`);
+  const groups = [...new Set(runs.map(({ group }) => group))];
+  const models = [...new Set(runs.map(({ model }) => model))];
+  const rows = models.map((model) => [
+    model,
+    ...groups.flatMap((group) => {
+      const cell = runs.filter((run) => run.model === model && run.group === group);
+      if (cell.length === 0) return ["", ""];
+      return [
+        meanText(cell.map(({ short }) => 100 * short), 1),
+        meanText(cell.map(({ long }) => 100 * long), 1),
+      ];
+    }),
+  ]);
+  return markdownTable([[
+    "model",
+    ...groups.flatMap((group) => [`${group}, trained length`, `${group}, longer`]),
+  ], ...rows]);
 }
 
 /** Lotka-Volterra of WARP's table 2 at the small scale, and the errors of forecasts without a model. */

@@ -87,6 +87,7 @@ export function forecastFeatures(sizes: FeatureSizes): ForecastFeature[] {
     ...calendarFeatures(sizes),
     ...columnFeatures(sizes),
     ...seriesFeatures(sizes),
+    ...changeFeatures(sizes),
   ];
 }
 
@@ -196,6 +197,24 @@ function columnFeatures({ statistics, context, season }: FeatureSizes): Forecast
       },
       ...(hasSeason ? [before] : []),
     ];
+  });
+}
+
+/**
+ * Changes of columns that are known ahead of time, since the step whose value the naive forecast repeats. The trees learn
+ * the change of the channel since that step. A level of a column outside those of training says little about the change.
+ */
+function changeFeatures({ statistics, context, season }: FeatureSizes): ForecastFeature[] {
+  const width = statistics.length;
+  const period = season <= context ? season : 1;
+  return statistics.flatMap(({ name, role }, channel): ForecastFeature[] => {
+    if (role !== "known") return [];
+    return [{
+      name: `change of ${name}`,
+      ofStep: ({ window, rows }, step) =>
+        (window.targets[rows[step - 1] * width + channel] ?? NaN) -
+        window.grid[periodStep(step, period, context) * width + channel],
+    }];
   });
 }
 

@@ -2,7 +2,7 @@
 import { parameterOf } from "../../../nn/layer.ts";
 import { full, tensor, zeros } from "../../../tensor/creation.ts";
 import { tidy } from "../../../tensor/scope.ts";
-import type { BoostedTrees } from "../../math/boosted_trees.ts";
+import type { BoostedTrees } from "../../math/predict_trees.ts";
 import {
   nodeCount,
   nodeNumbers,

@@ -1,6 +1,6 @@
 /** Forecasts by gradient boosted trees: the same trees for all series, channels and steps of the horizon. */
 import { layer } from "../../../nn/layer.ts";
-import { type BoostedTrees, fitBoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
+import { type BoostedTrees, predictTrees } from "../../math/predict_trees.ts";
 import { finiteFloat32 } from "../../math/pack_trees.ts";
 import { selectEvenly } from "../../math/select_evenly.ts";
 import { followingSteps, type ForecastWindow } from "../../read/forecast_windows.ts";
@@ -111,6 +111,7 @@ function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
     const knownOf = (column: Float64Array) => Float64Array.from(known, (row) => column[row]);
     // Without a known target, the forecast is naive: trees learn a difference of 0 from one row without features.
     const isEmpty = known.length === 0;
+    const { fitBoostedTrees } = await import("../../math/boosted_trees.ts");
     const fitted = await fitBoostedTrees(
       isEmpty ? features.map(() => Float64Array.of(NaN)) : columnsOf(pasts).map(knownOf),
       isEmpty ? Float64Array.of(0) : knownOf(targets),

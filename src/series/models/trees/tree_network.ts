@@ -1,8 +1,8 @@
 /** Boosted trees on summaries of series, as a kind of model for series. */
 import type { Series } from "../../../data/series.ts";
 import { tensor } from "../../../tensor/creation.ts";
-import { type BoostedTrees, predictTrees } from "../../math/boosted_trees.ts";
-import { chooseTrees, type ChosenTrees } from "../../math/choose_trees.ts";
+import { type BoostedTrees, predictTrees } from "../../math/predict_trees.ts";
+import type { ChosenTrees } from "../../math/choose_trees.ts";
 import { balancedWeights, countLabels } from "../../math/class_counts.ts";
 import { maxBins } from "../../math/feature_bins.ts";
 import { finiteFloat32 } from "../../math/pack_trees.ts";
@@ -108,6 +108,7 @@ function treeNetwork(
             weights: classWeights && labels.map((label) => classWeights[label]),
           },
         }];
+      const { chooseTrees } = await import("../../math/choose_trees.ts");
       const folds = foldsOfSeries(series, foldCount, settings.seed);
       const fits: ChosenTrees[] = [];
       for (const { values, options } of problems) {
