@@ -10,6 +10,9 @@ interface Page {
 /** The browser that runs Weft. */
 export function browser(): Platform {
   const { document, crossOriginIsolated } = globalThis as Page;
+  // Firefox 153 sometimes lets a worker wait for ever that shares memory with workers of its own.
+  const isFirefox = /\bFirefox\//.test(navigator.userAgent);
+  const hasThreads = crossOriginIsolated && !isFirefox;
   return {
     name: "a browser",
     prefersMemory64: false,
@@ -18,11 +21,13 @@ export function browser(): Platform {
     machineMemory: () => Infinity,
     canSleep: document === undefined,
     // Threads share memory, which a page has only if it is isolated from other origins.
-    startThread: crossOriginIsolated ? startThread : undefined,
+    startThread: hasThreads ? startThread : undefined,
     whyNoThreads: (url) =>
-      crossOriginIsolated ? whyBlocked(url) : Promise.resolve(
-        "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
-          "Cross-Origin-Embedder-Policy: require-corp",
+      hasThreads ? whyBlocked(url) : Promise.resolve(
+        isFirefox
+          ? "threads stop answering in Firefox"
+          : "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
+            "Cross-Origin-Embedder-Policy: require-corp",
       ),
     nextTurn,
   };
