@@ -4,7 +4,7 @@ import { MemoryLimitError, withMemoryLimit } from "../../src/device/memory/memor
 import { Linear } from "../../src/nn/linear.ts";
 import { meanSquaredError } from "../../src/nn/losses.ts";
 import { SGD } from "../../src/optim/sgd.ts";
-import { readAlike } from "../../src/series/models/series_network.ts";
+import { outputsInBatches } from "../../src/series/models/series_network.ts";
 import { knownErrors } from "../../src/series/targets/regression.ts";
 import { tensor, zeros } from "../../src/tensor/creation.ts";
 import { key, normal } from "../../src/tensor/random.ts";
@@ -215,7 +215,7 @@ Deno.test("predictions use smaller batches if they take too much memory, of one 
     sizes.push(samples.length);
     return normal(key(0), [1, 1000]).mul(0).add(tensor([...samples]).expandDims(1));
   };
-  const rows = await readAlike([...Array(6).keys()], () => 1, outputs, 30_000);
+  const rows = await outputsInBatches([...Array(6).keys()], () => 1, outputs, 30_000);
   assert.deepEqual(rows.map((row) => row[0]), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(sizes, [16, 8, 4, 4]);
 });

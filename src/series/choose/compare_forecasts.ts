@@ -65,7 +65,7 @@ export async function compareForecasts(
   const budget = new WorkBudget(settings, options);
   const compared: ComparedModel[] = [];
   const scores: Scored[] = [];
-  const errors: unknown[] = [];
+  const failures: unknown[] = [];
   for (const [place, candidate] of candidates.entries()) {
     const before = budget.left;
     const leader = chooseSimplest(scores)?.best;
@@ -73,7 +73,7 @@ export async function compareForecasts(
       .catch((error) => {
         const reason = failureOf(error);
         if (reason === undefined) throw error;
-        errors.push(error);
+        failures.push(error);
         return { reason };
       });
     if (signal?.aborted) return undefined;
@@ -89,7 +89,7 @@ export async function compareForecasts(
     onLine?.(`  ${lineOf(compared.at(-1)!)}`);
   }
   const choice = chooseSimplest(scores);
-  if (!choice && errors.length > 0) throw errors[0];
+  if (!choice && failures.length > 0) throw failures[0];
   let chosen = choice?.simplest;
   if (choice && choice.simplest !== choice.best) {
     const pair = [choice.simplest, choice.best];

@@ -4,7 +4,7 @@ import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { fitRidge } from "../math/ridge.ts";
-import { readAlike, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
+import { outputsInBatches, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /** Options of {@linkcode linearOfFeatures}. */
 interface LinearOptions {
@@ -39,7 +39,7 @@ export function linearOfFeatures({ count, outputs, featuresOf }: LinearOptions) 
     // All series have the same number of features.
     lengthOf: () => 1,
     async read(series: readonly Series[]) {
-      const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
+      const rows = await outputsInBatches(series, () => 1, (some) => outputsOf(inputs(some)));
       rows.forEach((row, i) => requireFiniteOutputs(series[i].name, row));
       return rows;
     },

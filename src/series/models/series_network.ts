@@ -263,14 +263,14 @@ export function seriesNetwork(
       const keys = key && ensemble > 1 ? splitKey(key, ensemble) : members.map(() => key);
       return members.map((member, i) => {
         const output = member(coeffs, { lengths, key: keys[i], staticFeatures });
-        // Training has a key. The share is that of a trained network.
-        return linear ? (key ? output : output.mul(share)).add(linear) : output;
+        // Only training has a key. A trained network is weighted by the factor that cross-validation chose.
+        return linear ? (key ? output : output.mul(networkWeight)).add(linear) : output;
       });
     },
   };
-  const share = training?.found?.share ?? 1;
+  const networkWeight = training?.found?.share ?? 1;
   const streams = members.flatMap(({ streams }) =>
-    streams ? [linear ? () => addingStreams(streams(), share, outputs) : streams] : []
+    streams ? [linear ? () => addingStreams(streams(), networkWeight, outputs) : streams] : []
   );
   return {
     ...network,
@@ -282,7 +282,7 @@ export function seriesNetwork(
     async read(series) {
       const rows = await predicting(
         series.map(({ name }) => name),
-        readAlike(series, lengthOf, (some) => network.outputs(network.inputs(some))),
+        outputsInBatches(series, lengthOf, (some) => network.outputs(network.inputs(some))),
       );
       rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
       return rows;
@@ -367,7 +367,7 @@ export function groupsOfOneLength<T>(samples: readonly T[], lengthOf: (sample: T
  * @param outputs Maps samples to their outputs `(samples, ...)`.
  * @param memory Limit in bytes of the values of a batch; 512 MiB by default.
  */
-export async function readAlike<T>(
+export async function outputsInBatches<T>(
   samples: readonly T[],
   lengthOf: (sample: T) => number,
   outputs: (samples: readonly T[]) => Tensor,

@@ -16,7 +16,7 @@ export interface ForecastWindow {
    * channel without observations. Shape (context, channels).
    */
   readonly grid: Float64Array;
-  /** Number of grid steps since the series' first observation. */
+  /** Number of grid points from the first observation to the forecast origin, both included; at most the context. */
   readonly observed: number;
   /** Times of the following observations, in steps after the forecast origin, from 0 to the horizon. */
   readonly at: Float64Array;

@@ -1,4 +1,7 @@
-/** Recognises the open days and hours of a week. */
+/**
+ * Recognises the open days and hours of a week. A day is divided into cells of `step` seconds that start `phase` seconds after
+ * midnight. Weekday 0 is Monday. A cell is open if the series have rows in it.
+ */
 import { OptionError } from "../../device/errors.ts";
 import {
   dayOf,
@@ -28,13 +31,22 @@ const leastCell = 60;
 /** Cells with fewer observations, as a fraction of their weeks or days, count as closed. */
 const rare = 0.05;
 
-/** Maximum fraction of the rows outside of a recognised calendar, and minimum fraction of its cells with rows. */
-const [mostOutside, leastFilled] = [0.02, 0.6];
+/** Maximum fraction of the rows outside of a recognised calendar. */
+const maxOutside = 0.02;
+
+/** Minimum fraction of the possible observations in other cells, to decide that cells without observations are closed. */
+const minFilled = 0.6;
 
 /** Maximum probability that a cell that is always missing is open. */
-const leastProbable = 0.02;
+const maxChance = 0.02;
 
-/** Open cells of a week, or undefined if all are open. */
+/**
+ * Open cells of a week. Undefined if all are open, and, unless they are given, if the series have no grid or too many rows in
+ * closed cells.
+ *
+ * @param all Local times of each series, in seconds since 1970.
+ * @param option Name of the option of the calendar, for errors.
+ */
 export function openCells(
   all: readonly Float64Array[],
   given: GivenCalendar,
@@ -73,7 +85,7 @@ export function openCells(
       "choose other days or hours",
     );
   }
-  return isGiven || found.rows - inside <= mostOutside * found.rows ? { ...found.grid, isOpen } : undefined;
+  return isGiven || found.rows - inside <= maxOutside * found.rows ? { ...found.grid, isOpen } : undefined;
 }
 
 /** Open cells of a grid, and the number of rows in them and of all rows. */
@@ -162,6 +174,7 @@ class CellCounts {
       for (let week = weekOf(sorted[0]); week <= weekOf(sorted[sorted.length - 1]); week++) {
         if (!weeks.has(week)) continue;
         for (const weekday of allDays) {
+          // 1970-01-01 was a Thursday.
           const day = 7 * week - 3 + weekday;
           if (day >= sorted[0] && day <= sorted[sorted.length - 1]) possible[weekday]++;
         }
@@ -198,17 +211,17 @@ function sum(list: readonly number[], of: (one: number) => number): number {
  *
  * @param possible Number of possible observations in the other cells.
  * @param seen Number of observations in the other cells.
- * @param times Number of times that the cells were missing.
- * @param choices Number of calendars that are as probable.
+ * @param missed Number of times that the cells were missing.
+ * @param choices Number of calendars that could be chosen, which multiplies the probability (Bonferroni correction).
  */
-function areClosed(possible: number, seen: number, times: number, choices: number): boolean {
+function areClosed(possible: number, seen: number, missed: number, choices: number): boolean {
   const missing = Math.max(0, possible - seen);
-  return seen >= leastFilled * possible &&
-    choices * ((missing + 1) / (possible + 2)) ** times < leastProbable;
+  return seen >= minFilled * possible &&
+    choices * ((missing + 1) / (possible + 2)) ** missed < maxChance;
 }
 
-/** Closed days that are more probable than others, with the number of calendars of their kind. */
-const usualClosed: Readonly<Record<string, number>> = { "5,6": 1, "6": 10, "4,5": 10 };
+/** Number of calendars to choose from, by their closed days: 1 or 10 for common weekends, 100 for other days. */
+const weekends: Readonly<Record<string, number>> = { "5,6": 1, "6": 10, "4,5": 10 };
 
 /** Minimum number of weeks without observations on unusual closed days. */
 const leastWeeks = 2;
@@ -219,7 +232,7 @@ function openDays({ possible, active, mostPossible }: CellCounts): readonly numb
   const closed = allDays.filter(isClosed);
   const open = allDays.filter((day) => !isClosed(day));
   if (closed.length === 0 || open.length < 2) return allDays;
-  const choices = usualClosed[closed.join()] ?? 100;
+  const choices = weekends[closed.join()] ?? 100;
   const weeks = Math.min(...closed.map((day) => mostPossible[day]));
   const isClear = areClosed(
     sum(open, (day) => possible[day]),

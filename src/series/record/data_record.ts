@@ -146,8 +146,8 @@ export interface RecordedWindows {
   /** Length of a season in steps; 1 for no season. */
   readonly season: number;
   /**
-   * Whether models of histories interpolate the steps of a season that were never observed. Runs of earlier commits
-   * forecast such steps from nothing.
+   * Whether models of histories interpolate the steps of a season that were never observed. Runs without this field have no
+   * history for such steps.
    */
   readonly fillsSeason?: boolean;
   /**
@@ -157,7 +157,7 @@ export interface RecordedWindows {
   readonly seasonalErrors: readonly number[];
   /**
    * As `seasonalErrors`, for each training series in the order of the record's series: MASE divides the errors
-   * of a series by its own. NaN is stored as null; `seasonalErrors` hold instead.
+   * of a series by its own. For null, stored for NaN, `seasonalErrors` are used.
    */
   readonly errorsOfSeries?: readonly (readonly (number | null)[])[];
   /** Last time of the training period, and of the validation period. */

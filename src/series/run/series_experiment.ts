@@ -1,4 +1,4 @@
-/** Experiments that classify labelled series. */
+/** Experiments on whole series: classes or numbers, by one model or by the best of several. */
 import { largest } from "../../device/min_max.ts";
 import type { Scaling } from "../../data/scaling.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
@@ -114,12 +114,14 @@ export interface SeriesKeys {
   model: Key;
 }
 
-/** Makes an experiment that classifies series. The split is 70 % training, 15 % validation and 15 % test. */
+/** Makes an experiment that predicts a class or numbers of each series. The split is 70 % training, 15 % validation and 15 % test. */
 export function seriesExperiment<Settings extends SeriesSettings>(
   problem: SeriesProblem<Settings>,
 ): ModelExperiment<Settings> {
   const { name, summary, options, width, depth, method, staticWidth, models, rules } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
+  // Experiments of papers have rules. Tables of users have none: their channels, lengths and downsampling are found in the data.
+  const isOwnData = rules === undefined;
   const sizesOf = (settings: Settings) => ({
     ...{ width, depth, method, staticWidth, models },
     fill: problem.fill?.(settings),
@@ -157,23 +159,25 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       ): Promise<DataRecord> => {
         const settings = withChosen(given, training);
         const kind = kindNamed(kinds, settings.model ?? "neural-cde");
-        const condensing = rules ? undefined : condensingOf(kind, settings, learnedFrom);
+        const condensing = isOwnData ? condensingOf(kind, settings, learnedFrom) : undefined;
         const blockRows = condensing?.by === "means" ? condensing.rows : 1;
         // The statistics are those of the rows that the model reads.
-        const time = (rules ? recordTimes : recordClock)(set, problem.timeScale(set));
+        const time = (isOwnData ? recordClock : recordTimes)(set, problem.timeScale(set));
         const train = seriesOf(split.train).map((one) =>
           condense(onGrid(one, time.grid), set.channels.length, blockRows)
         );
-        const channels = rules
-          ? scaledChannels(set, train, settings, problem.scaling?.(settings))
-          : ownChannels(set, train, settings);
+        const channels = isOwnData
+          ? ownChannels(set, train, settings)
+          : scaledChannels(set, train, settings, problem.scaling?.(settings));
         const targets = set.targets && settings.task === "regress"
           ? recordTargets(train, set.targets)
           : undefined;
-        const linear = rules || !("reads" in kind)
+        const linear = !isOwnData || !("reads" in kind)
           ? undefined
           : linearFor(split.train, { channels, time, classes: set.classes, targets });
-        const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
+        const pace = isOwnData
+          ? await paceFor(kind, train, { channels, time, condensing }, settings)
+          : undefined;
         return {
           version: recordVersion,
           channels,
@@ -183,14 +187,14 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           classes: set.classes,
           ...(settings.balance ? { counts: countLabels(train, set.classes.length) } : {}),
           ...(condensing ? { condensing } : {}),
-          ...(rules ? {} : { training, pace }),
+          ...(isOwnData ? { training, pace } : {}),
           ...(linear ? { linear } : {}),
           split,
           ignored: set.ignored ?? [],
           ...(set.columns ? { columns: set.columns } : {}),
-          ...(rules
-            ? {}
-            : { ranges: rangesOf({ channels, targets }, seriesOf([...split.train, ...split.validation])) }),
+          ...(isOwnData
+            ? { ranges: rangesOf({ channels, targets }, seriesOf([...split.train, ...split.validation])) }
+            : {}),
         };
       };
       const taskOf = (given: Settings, record: DataRecord): SeriesTask => {
@@ -237,7 +241,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const isSmall = isPlanned(settings, task, record);
       const { search } = settings;
       const isCompared = isAuto || search !== undefined;
-      if (rules || earlier || !isCompared && !isSmall) return task;
+      if (!isOwnData || earlier || !isCompared && !isSmall) return task;
       return {
         ...task,
         async plan(options) {
@@ -319,7 +323,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         evaluate: model.evaluate,
         scores: model.scores,
         weights: model.weights,
-        ...(rules ? {} : { memory: trainingMemory }),
+        ...(isOwnData ? { memory: trainingMemory } : {}),
         onLoad: model.onLoad,
         async samples(source, table) {
           const set = await truthOf(source, table);

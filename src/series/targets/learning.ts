@@ -1,3 +1,4 @@
+/** How models of series are trained: length, learning rates, optimiser and schedule. */
 import type { ParameterTree } from "../../nn/layer.ts";
 import { Adam } from "../../optim/adam.ts";
 import { cosineDecay, multiplySchedules, warmup } from "../../optim/schedules.ts";
@@ -48,11 +49,11 @@ export function lengthOfTraining(
   if (epochs !== undefined) {
     return { epochs, visits: 1, steps: epochs * Math.ceil(samples / batchSize) };
   }
-  const minSteps = wanted ?? defaultSteps(samples, batchSize);
-  const visits = Math.max(1, Math.round(Math.min(minSteps, epochSteps) * batchSize / samples));
+  const targetSteps = wanted ?? defaultSteps(samples, batchSize);
+  const visits = Math.max(1, Math.round(Math.min(targetSteps, epochSteps) * batchSize / samples));
   const perEpoch = Math.ceil(visits * samples / batchSize);
-  const found = Math.ceil(minSteps / perEpoch);
-  return { epochs: found, visits, steps: found * perEpoch };
+  const count = Math.ceil(targetSteps / perEpoch);
+  return { epochs: count, visits, steps: count * perEpoch };
 }
 
 /** Maximum number of rows of a series that is not condensed by default: four times a typical series. */

@@ -31,7 +31,7 @@ import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
 import { predicting } from "../record/failed_predictions.ts";
-import { groupsOfOneLength, readAlike, seriesNetwork } from "../models/series_network.ts";
+import { groupsOfOneLength, outputsInBatches, seriesNetwork } from "../models/series_network.ts";
 import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
 
 /** Minimum unit of errors, in standard deviations of the training set: a model may fit its history exactly. */
@@ -158,7 +158,7 @@ export function windowForecaster(
     return expected;
   };
   const networkRows = async (windows: readonly ForecastWindow[]) => {
-    const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
+    const read = await outputsInBatches(windows, lengthOf, (some) => steps(toBatch(some)));
     return read.map((row) =>
       Float64Array.from(row, (value, at) => {
         const { mean, standardDeviation } = channels[at % width];

@@ -9,7 +9,7 @@ import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
 import { rejectsOfFits } from "../model_settings.ts";
 import {
   type FittedModelKind,
-  readAlike,
+  outputsInBatches,
   requireFiniteOutputs,
   type SeriesNetwork,
   type SeriesNetworkOptions,
@@ -74,7 +74,7 @@ function blendNetwork(
     outputs: outputsOf,
     lengthOf: () => 1,
     async read(series) {
-      const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
+      const rows = await outputsInBatches(series, () => 1, (some) => outputsOf(inputs(some)));
       rows.forEach((row, i) => requireFiniteOutputs(series[i].name, row));
       return rows;
     },
