@@ -361,7 +361,7 @@ Deno.test("unused settings are rejected by name with a list of valid settings", 
       [
         "own-series",
         { model: "gru-d", online: true },
-        /the model gru-d cannot use online: .* delta, .* mamba$/,
+        /the model gru-d cannot use online: .* delta, .* structured-cde$/,
       ],
       ["own-series", { task: "forecast", model: "linear", depth: 2 }, /the model linear cannot use depth/],
       ["spirals", { model: "gru-x" }, /unknown model "gru-x"; did you mean gru\?/],

@@ -160,7 +160,7 @@ testLong(
 testLong(
   "connections with slow or large headers, and the longest idle connection beyond the limit, are closed",
   withFolder(async (folder) => {
-    const limits = { headerSeconds: 0.2, headerBytes: 2000, connections: 3 };
+    const limits = { headerSeconds: 1, headerBytes: 2000, connections: 3 };
     const server = await startServer(serviceOf(await trainedRun(folder), { limits }), {
       host: "127.0.0.1",
       port: 0,
