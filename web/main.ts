@@ -203,11 +203,12 @@ async function train(isStep = false, stopAfter?: number): Promise<void> {
   showState();
 }
 
-/** Trains from nothing, on the data that were chosen last. */
+/** Trains from nothing when the chosen data are open, unless other data were chosen since then. */
 async function trainOpened(isStep = false): Promise<void> {
+  const chosen = opening;
   // The visitor has seen why data could not be opened.
-  await opening.catch(() => {});
-  if (!isTraining) await train(isStep);
+  await chosen.catch(() => {});
+  if (chosen === opening && !isTraining && !isUnread) await train(isStep);
 }
 
 /** Whether a training with the chosen settings has its weights with the page. */

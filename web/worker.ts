@@ -95,6 +95,7 @@ const handlers: Handlers = {
     return await session.alone(() => session.open(files, device));
   },
   async train(choice) {
+    await stopTraining();
     const controller = training = new AbortController();
     const result = train(choice, controller.signal);
     ended = result.catch(() => {});
