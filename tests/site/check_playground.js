@@ -331,7 +331,10 @@ async function checkFuture(start) {
 async function checkTouch() {
   const [browser, server] = [await launch(), await serve(site)];
   const { page, session, faults } = await openPlayground(browser, server);
+  // Loads the page again.
   await page.setViewport({ width: 390, height: 844, hasTouch: true, isMobile: true });
+  await waitFor(page, "status", "trained");
+  await waitFor(page, "answer", "observations");
   const { x, y, width, bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
   assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
   const at = (i) => [{ x: x + width * (0.5 + 0.35 * Math.cos(i / 4)), y: y + width * (0.5 - 0.35 * Math.sin(i / 4)) }];
