@@ -10,9 +10,13 @@ interface Page {
 /** The browser that runs Weft. */
 export function browser(): Platform {
   const { document, crossOriginIsolated } = globalThis as Page;
-  // Firefox 153 sometimes lets a worker wait for ever that shares memory with workers of its own.
-  const isFirefox = /\bFirefox\//.test(navigator.userAgent);
-  const hasThreads = crossOriginIsolated && !isFirefox;
+  // In Firefox 153, a worker that shares memory with other workers sometimes does not continue.
+  const whyNone = /\bFirefox\//.test(navigator.userAgent)
+    ? "threads stop answering in Firefox"
+    : crossOriginIsolated
+    ? undefined
+    : "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
+      "Cross-Origin-Embedder-Policy: require-corp";
   return {
     name: "a browser",
     prefersMemory64: false,
@@ -21,14 +25,8 @@ export function browser(): Platform {
     machineMemory: () => Infinity,
     canSleep: document === undefined,
     // Threads share memory, which a page has only if it is isolated from other origins.
-    startThread: hasThreads ? startThread : undefined,
-    whyNoThreads: (url) =>
-      hasThreads ? whyBlocked(url) : Promise.resolve(
-        isFirefox
-          ? "threads stop answering in Firefox"
-          : "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
-            "Cross-Origin-Embedder-Policy: require-corp",
-      ),
+    startThread: whyNone ? undefined : startThread,
+    whyNoThreads: (url) => whyNone ? Promise.resolve(whyNone) : whyBlocked(url),
     nextTurn,
   };
 }

@@ -157,7 +157,7 @@ export interface RecordedWindows {
   readonly seasonalErrors: readonly number[];
   /**
    * As `seasonalErrors`, for each training series in the order of the record's series: MASE divides the errors
-   * of a series by its own. For null, stored for NaN, `seasonalErrors` are used.
+   * of a series by those of the series. For null, stored for NaN, `seasonalErrors` are used.
    */
   readonly errorsOfSeries?: readonly (readonly (number | null)[])[];
   /** Last time of the training period, and of the validation period. */
