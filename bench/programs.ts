@@ -81,7 +81,7 @@ const described = {
   },
   "state-tracking": {
     file: "state_tracking.ts",
-    summary: "Train models on words of group elements, and test them on longer words",
+    summary: "Train models on words that change a state, and test them on longer words",
     permissions: "figures",
   },
   recall: {

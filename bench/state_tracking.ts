@@ -1,6 +1,6 @@
 /**
- * Trains models on words of generators of finite groups, where the product of all tokens must be remembered, and
- * tests them on longer words. Writes the runs into docs/tables/state-tracking.jsonl.
+ * Trains models on words in which each token changes a state that must be remembered, and tests them on longer
+ * words. Writes the runs into docs/tables/state-tracking.jsonl.
  */
 import { valueAndGrad } from "../src/autodiff/grad.ts";
 import { jit } from "../src/compile/jit/jit.ts";
@@ -9,7 +9,10 @@ import { Mamba } from "../src/models/diagonal/mamba.ts";
 import { S4D } from "../src/models/diagonal/s4d.ts";
 import { S5 } from "../src/models/diagonal/s5.ts";
 import { DeltaNet } from "../src/models/fast_weight/delta_net.ts";
+import { gatedDeltaRule } from "../src/models/fast_weight/gated_rules.ts";
+import { LinearTransformer } from "../src/models/fast_weight/linear_transformer.ts";
 import { RecurrentFWP } from "../src/models/fast_weight/recurrent_fwp.ts";
+import { hebbRule, type LearningRule, ojaRule } from "../src/models/fast_weight/rules.ts";
 import { Recurrent } from "../src/models/recurrent.ts";
 import type { MatrixStructure } from "../src/models/structured/structures.ts";
 import type { StructuredCDEForm } from "../src/models/structured/controlled_layer.ts";
@@ -26,10 +29,15 @@ import { foldIn, type Key, key, splitKey } from "../src/tensor/random.ts";
 import { tidy } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
-import { type GroupName, groupNames, groupOf, stateTracking } from "../tasks/papers/data/state_tracking.ts";
+import {
+  automatonOf,
+  type StateTask,
+  stateTasks,
+  stateTracking,
+} from "../tasks/papers/data/state_tracking.ts";
 import { benchCommand } from "./programs.ts";
 
-/** Channels of the tokens, and outputs: the elements of a group. */
+/** Channels of the tokens, and outputs: the labels of a task. */
 interface Sizes extends Required<Pick<ParameterOptions, "key">> {
   readonly inputChannels: number;
   readonly outputChannels: number;
@@ -49,6 +57,8 @@ const cde = (structure: MatrixStructure, form: StructuredCDEForm) => (sizes: Siz
     initialScale: 0.5,
   });
 const stacked = { modelDim: 16, layers: 2 };
+const fastWeights = (rule?: LearningRule) => (sizes: Sizes): Tracker =>
+  DeltaNet({ ...sizes, ...stacked, heads: 2, rule });
 const warp = (transition: WARPTransitionOptions) => (sizes: Sizes): Tracker =>
   WARP({ ...sizes, output: "logits", transition, root: { width: 8, depth: 1 } });
 
@@ -66,10 +76,16 @@ export const trackers: Readonly<Record<string, (sizes: Sizes) => Tracker>> = {
   "S4D": (sizes) => S4D({ ...sizes, ...stacked, stateSize: 16 }),
   "S5": (sizes) => S5({ ...sizes, ...stacked, stateSize: 32 }),
   "Mamba": (sizes) => Mamba({ ...sizes, ...stacked, stateSize: 8 }),
-  "DeltaNet": (sizes) => DeltaNet({ ...sizes, ...stacked, heads: 2 }),
+  "linear transformer": (sizes) => LinearTransformer({ ...sizes, ...stacked, heads: 2 }),
+  "fast weights, Hebb": fastWeights(hebbRule({ boundValues: false })),
+  "fast weights, Oja": fastWeights(ojaRule()),
+  "DeltaNet": fastWeights(),
+  "fast weights, gated delta": fastWeights(gatedDeltaRule({ time: "discrete" })),
   "recurrent fast weights": (sizes) => RecurrentFWP({ ...sizes, ...stacked, heads: 2 }),
   "WARP, dense": warp("dense"),
   "WARP, planes": warp("planes"),
+  "WARP, diagonal": warp("diagonal"),
+  "WARP, rank 8": warp({ rank: 8 }),
 };
 
 /** Training of a comparison. */
@@ -77,7 +93,7 @@ export interface StateTrackingSetting {
   readonly batchSize: number;
   /** Tokens of a training word. Every prefix has a label. */
   readonly length: number;
-  readonly steps: Readonly<Record<GroupName, number>>;
+  readonly steps: Readonly<Record<StateTask, number>>;
   readonly learningRate: number;
   /** Training ends early when the losses of three steps in a row that are read back are below this bound. */
   readonly leastLoss: number;
@@ -88,15 +104,24 @@ export interface StateTrackingSetting {
 export const stateTrackingSetting: StateTrackingSetting = {
   batchSize: 32,
   length: 40,
-  steps: { parity: 500, C5: 500, S3: 500, A5: 1000 },
+  steps: {
+    "parity": 500,
+    "C5": 500,
+    "S3": 500,
+    "A5": 1000,
+    "even pairs": 500,
+    "cycle navigation": 500,
+    "arithmetic": 500,
+    "recall": 500,
+  },
   learningRate: 0.005,
   leastLoss: 2e-3,
   tests: { length: 256, series: 128 },
 };
 
-/** Test accuracies of one model, group and seed. */
+/** Test accuracies of one model, task and seed. */
 export interface StateTrackingRun {
-  readonly group: GroupName;
+  readonly task: StateTask;
   readonly model: string;
   readonly seed: number;
   readonly parameters: number;
@@ -108,18 +133,18 @@ export interface StateTrackingRun {
 
 /** Trains a model of {@linkcode trackers} on new words in every step, and tests it. */
 export async function trackStates(
-  group: GroupName,
+  task: StateTask,
   name: string,
   seed: number,
   setting: StateTrackingSetting,
 ): Promise<StateTrackingRun> {
   const { batchSize, length, steps, learningRate, leastLoss, tests } = setting;
   const [modelKey, dataKey, testKey] = splitKey(key(seed), 3);
-  const { size, next } = groupOf(group);
+  const { size, next } = automatonOf(task);
   const model = trackers[name]({ inputChannels: next.length, outputChannels: size, key: modelKey });
   const optimizer = Adam(model.parameters, { learningRate });
   const draw = (batchKey: Key, count: number, length: number): [x: Tensor, labels: Tensor] => {
-    const { values, shape, labels } = stateTracking(count, batchKey, group, length);
+    const { values, shape, labels } = stateTracking(count, batchKey, task, length);
     return [tensor(values, { shape }), tensor(labels, { dtype: "int32" })];
   };
   const logitsOf = (x: Tensor) => model(x, { states: "all" }).reshape([-1, size]);
@@ -129,7 +154,7 @@ export async function trackStates(
     return loss;
   });
   let taken = 0;
-  for (let small = 0; taken < steps[group] && small < 3;) {
+  for (let small = 0; taken < steps[task] && small < 3;) {
     const loss = tidy(() => step(...draw(foldIn(dataKey, taken), batchSize, length)));
     taken++;
     // Reading a loss back waits for the step.
@@ -143,32 +168,32 @@ export async function trackStates(
       .item() as number;
   const parameters = parameterCount(model.parameters);
   const [short, long] = [await upTo(length), await upTo(tests.length)];
-  return { group, model: name, seed, parameters, steps: taken, short, long };
+  return { task, model: name, seed, parameters, steps: taken, short, long };
 }
 
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("state-tracking")
       .option("--docs <folder>", "folder with tables/state-tracking.jsonl", "docs")
-      .option("--groups <names...>", "groups", groupNames)
+      .option("--tasks <names...>", "tasks", stateTasks)
       .option("--models <names...>", "models", Object.keys(trackers))
-      .option("--seeds <number>", "number of runs per model and group", wholeFrom(1), 3)
+      .option("--seeds <number>", "number of runs per model and task", wholeFrom(1), 3)
       .parse(args, { from: "user" });
     prepareDrivers();
-    const { docs, groups, models, seeds } = program.opts<
-      { docs: string; groups: GroupName[]; models: string[]; seeds: number }
+    const { docs, tasks, models, seeds } = program.opts<
+      { docs: string; tasks: StateTask[]; models: string[]; seeds: number }
     >();
     const file = `${docs}/tables/state-tracking.jsonl`;
     await init({ device: "cpu" });
     const ended = await readJsonLines<StateTrackingRun>(file);
     for (let seed = 0; seed < seeds; seed++) {
-      for (const group of groups) {
+      for (const task of tasks) {
         for (const model of models) {
-          if (ended.some((run) => run.group === group && run.model === model && run.seed === seed)) continue;
-          const run = await trackStates(group, model, seed, stateTrackingSetting);
+          if (ended.some((run) => run.task === task && run.model === model && run.seed === seed)) continue;
+          const run = await trackStates(task, model, seed, stateTrackingSetting);
           await appendJsonLine(file, run);
           const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
-          console.log(`${group}, ${model}, seed ${seed}: ${percent(run.short)}, longer ${percent(run.long)}`);
+          console.log(`${task}, ${model}, seed ${seed}: ${percent(run.short)}, longer ${percent(run.long)}`);
         }
       }
     }

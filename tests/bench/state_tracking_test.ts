@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { stateTrackingSetting, trackers, trackStates } from "../../bench/state_tracking.ts";
 import { testLong } from "../devices.ts";
 
-const steps = { parity: 200, C5: 1, S3: 1, A5: 1 };
+const { steps: fullSteps } = stateTrackingSetting;
+const steps = { ...fullSteps, parity: 200, C5: 1 };
 const short = {
   ...stateTrackingSetting,
   batchSize: 16,

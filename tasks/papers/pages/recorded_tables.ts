@@ -101,22 +101,22 @@ async function recall(): Promise<string> {
 
 /** A line of state-tracking.jsonl. */
 interface StateTrackingLine {
-  readonly group: string;
+  readonly task: string;
   readonly model: string;
   readonly parameters: number;
   readonly short: number;
   readonly long: number;
 }
 
-/** Mean accuracies in percent on words of groups, from the runs of `deno task bench state-tracking`. */
+/** Mean accuracies in percent of each task, from the runs of `deno task bench state-tracking`. */
 async function stateTracking(): Promise<string> {
   const runs = await readJsonLines<StateTrackingLine>(`${recordedFolder}/state-tracking.jsonl`);
-  const groups = [...new Set(runs.map(({ group }) => group))];
+  const tasks = [...new Set(runs.map(({ task }) => task))];
   const models = [...new Set(runs.map(({ model }) => model))];
   const rows = models.map((model) => [
     model,
-    ...groups.flatMap((group) => {
-      const cell = runs.filter((run) => run.model === model && run.group === group);
+    ...tasks.flatMap((task) => {
+      const cell = runs.filter((run) => run.model === model && run.task === task);
       if (cell.length === 0) return ["", ""];
       return [
         meanText(cell.map(({ short }) => 100 * short), 1),
@@ -126,7 +126,7 @@ async function stateTracking(): Promise<string> {
   ]);
   return markdownTable([[
     "model",
-    ...groups.flatMap((group) => [`${group}, trained length`, `${group}, longer`]),
+    ...tasks.flatMap((task) => [`${task}, trained length`, `${task}, longer`]),
   ], ...rows]);
 }
 
