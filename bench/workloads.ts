@@ -19,6 +19,7 @@ import {
   naturalCubicCoeffs,
   normal,
   type SolveOptions,
+  StructuredCDE,
   type Tensor,
   WARP,
   type WARPOptions,
@@ -86,6 +87,19 @@ function discrete(mode: DiscreteFastWeightOptions["mode"], rule?: LearningRule):
     });
   };
 }
+
+/** A structured CDE of one layer, with blocks of 4 and steps of Euler, that reads all states of a batch. */
+const structuredCde: Workload = ({ batch = 16, length = 4096 }) => {
+  const x = normal(key(0), [batch, length, 128]);
+  const model = StructuredCDE({
+    ...{ inputChannels: 128, modelDim: 128, stateSize: 128, outputChannels: 8, layers: 1, key: key(1) },
+    ...{ structure: { blockSize: 4 }, form: "euler", control: "values" },
+  });
+  return training({
+    loss: () => model(x, { states: "all" }).square().mean(),
+    parameters: model.parameters,
+  });
+};
 
 const discreteRules = {
   "delta-net": deltaRule({ boundValues: false }),
@@ -167,6 +181,8 @@ const workloads: Record<string, Workload> = {
       [`${name}-recurrent`, discrete("recurrent", rule)],
     ]),
   ),
+  // Walker et al. (2025): the block-diagonal form, over a long series.
+  "structured-cde": structuredCde,
   "spline-dense": spline([1024, 161, 21], 0),
   // The sepsis data of PhysioNet: a tenth of the values is observed.
   "spline-missing": spline([64, 72, 34], 0.9),

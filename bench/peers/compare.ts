@@ -37,7 +37,7 @@ interface Options extends PeerOptions {
   readonly blas?: string;
 }
 
-const allScripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
+const allScripts = ["pytorch.py", "diffrax.py", "warp_jax.py", "structured_cde.py"];
 
 /**
  * Pause before each turn in milliseconds, so that waiting threads of the previous implementation go to sleep.
