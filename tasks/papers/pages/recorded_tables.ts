@@ -53,7 +53,8 @@ const computed: Readonly<Record<string, () => Promise<string>>> = {
   "ncde-table-1": ncdeTable1,
   "warp-lotka-volterra": lotkaVolterra,
   recall,
-  "state-tracking": stateTracking,
+  "state-tracking": () => stateTracking(["parity", "C5", "S3", "A5"]),
+  "state-tracking-languages": () => stateTracking(["even pairs", "cycle navigation", "arithmetic", "recall"]),
 };
 
 /** A line of a file of `deno task reproduce`: a run and one of its columns. */
