@@ -51,7 +51,7 @@ export function viewCharts(
     const all = rows.flatMap((row) => Array.from(row)).filter(Number.isFinite);
     return all.length > 0 ? [Math.min(...all), Math.max(...all)] : [];
   };
-  const shown = mostChanged(states).slice(0, mostLines);
+  const shown = mostChanged(states).slice(0, mostLines).sort((a, b) => a - b);
   const charts: Chart[] = [];
   if (curve.length > 0) {
     const isPath = view.curveTimes.length > view.times.length;

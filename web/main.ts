@@ -65,7 +65,8 @@ const { call } = startWorker((epoch, look) => {
 });
 const stage = makeStage(call, showState);
 
-const isForecast = () => info.futureSteps !== undefined;
+/** Without data, at the start, there is no forecast. */
+const isForecast = () => info?.futureSteps !== undefined;
 const isFitted = () => isForecast() && isClosedForm(select.model.value);
 /** Number of epochs of a training with the chosen settings. */
 const epochCount = () => isFitted() ? 1 : epochs.valueAsNumber;
@@ -386,6 +387,7 @@ button["test-series"].addEventListener(
   () => act(async () => download("test-series.csv", await call("testSeries"), "text/csv")),
 );
 onPicked(() => act(readPicked));
+button.own.addEventListener("click", () => byId("table").click());
 onFiles("table", ([file]) => openTable(file));
 onFiles("folder", (files) => opening = openRun(files));
 onFiles("archive", (files) => opening = openRun(files));

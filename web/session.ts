@@ -124,13 +124,15 @@ export async function load(
   const ranges = channels.map((name, c) => {
     let [low, high] = [Infinity, -Infinity];
     for (const { values } of series) {
-      for (let i = c; i < values.length; i += channels.length) {
+      // A pad of a forecast shows the last observations.
+      const start = isForecast ? Math.max(0, values.length - pastSteps(wanted) * channels.length) : 0;
+      for (let i = start + c; i < values.length; i += channels.length) {
         if (values[i] < low) low = values[i];
         if (values[i] > high) high = values[i];
       }
     }
     // An interval is wider than its data.
-    const margin = isForecast ? 0.2 * (high - low) : 0;
+    const margin = isForecast ? 0.3 * (high - low) : 0;
     return { name, low: low - margin, high: high + margin };
   });
   const span = typicalSpan(series);
