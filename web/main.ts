@@ -21,7 +21,7 @@ import { futureName, futureSteps, isClosedForm } from "./future.ts";
 import { type LinkState, linkState, pointsOf, pointsText, setLinkState, tableOf, tableText } from "./link.ts";
 import type { Choice, DataInfo, DataName } from "./messages.ts";
 import { hidePickers, markPicker, onPicked, type PickedTable, pickedTable, showPickers } from "./pickers.ts";
-import { offerModels, showGpu, showModel } from "./models.ts";
+import { offerModels, showCommand, showGpu, showModel } from "./models.ts";
 import { howToDraw } from "./pad.ts";
 import { showPredictions } from "./predictions.ts";
 import { makeStage } from "./stage.ts";
@@ -65,7 +65,6 @@ const { call } = startWorker((epoch, look) => {
 });
 const stage = makeStage(call, showState);
 
-/** Without data, at the start, there is no forecast. */
 const isForecast = () => info?.futureSteps !== undefined;
 const isFitted = () => isForecast() && isClosedForm(select.model.value);
 /** Number of epochs of a training with the chosen settings. */
@@ -154,6 +153,7 @@ function useData(found: DataInfo, text?: string): void {
   setOptions(select.channel, channels.map(({ name }, c) => [`${c}`, name]));
   byId("channel-label").hidden = channels.length <= (isForecast() ? 1 : 2);
   byId("training").hidden = byId("predictions").hidden = true;
+  showCommand();
   useStage();
   showButtons();
 }
@@ -188,7 +188,8 @@ async function train(isStep = false, stopAfter?: number): Promise<void> {
   let status = "Not trained.";
   try {
     await call("pause", isStep);
-    const { accuracy, verdict = "trained.", isStopped, device } = await call("train", choice);
+    const { accuracy, verdict = "trained.", isStopped, device, command } = await call("train", choice);
+    showCommand(command);
     const result = accuracy === undefined
       ? verdict
       : `${formatPercent(accuracy, 1)} of the test series are correct.`;
@@ -370,13 +371,8 @@ button.share.addEventListener("click", () =>
     if (file) shared = { table: await tableText(file), file: file.name };
     showState();
     await navigator.clipboard.writeText(location.href);
-    showStatus(
-      !file
-        ? "The link is copied."
-        : shared.table
-        ? "The link is copied. It contains your table."
-        : "The link is copied, without your table, which is too large for an address.",
-    );
+    const how = shared.table ? " with your table" : " without your table, which is too large for an address";
+    showStatus(`The link is copied${file ? how : ""}.`);
   }));
 button.save.addEventListener(
   "click",

@@ -159,6 +159,8 @@ export interface Result {
   readonly isStopped: boolean;
   /** Processor or adapter that trained. */
   readonly device: string;
+  /** The command that trains on the visitor's table with the same settings. */
+  readonly command?: string;
 }
 
 /** An error for the page. */

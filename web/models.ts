@@ -29,6 +29,12 @@ export function showModel(forecasts: boolean): void {
     : "A causal path depends on past observations only, so the model predicts while a series arrives.";
 }
 
+/** Shows the command that trains in the same way; undefined shows none. */
+export function showCommand(command?: string): void {
+  byId("command").hidden = command === undefined;
+  byId("command").querySelector("pre")!.textContent = command ?? "";
+}
+
 /** Shows whether training can use a GPU. @param reason Why it cannot. */
 export function showGpu(reason: string | undefined): void {
   if (!reason) return;

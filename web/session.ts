@@ -24,15 +24,8 @@ import { execute, readCalibration, startRun } from "../src/train/run/run.ts";
 import { runFolder } from "../src/train/run/run_folder.ts";
 import { openBest } from "../src/train/run/trained_run.ts";
 import { exampleSet } from "./examples.ts";
-import {
-  forecastsOf,
-  futureName,
-  futureSet,
-  futureSteps,
-  isClosedForm,
-  pastSteps,
-  pastView,
-} from "./future.ts";
+import { forecastsOf, futureName, futureSet, futureSteps, pastSteps, pastView } from "./future.ts";
+import { commandOf, settingsOf } from "./settings.ts";
 import { makeViewer, plainView, type Viewer } from "./inside.ts";
 import type { Calls, Choice, DataInfo, DataName, Look, Next, Result, Row, Shown } from "./messages.ts";
 
@@ -40,13 +33,6 @@ const experiment: Experiment = ownSeries;
 
 /** Number of example series: 210 for training, 45 for validation and 45 for testing. */
 const exampleCount = 300;
-
-/** Sizes and learning rates that suit the example data. */
-const modelSettings: Readonly<Record<string, Partial<SeriesSettings>>> = {
-  "neural-cde": { hidden: 8, width: 16 },
-  "delta-cde": { hidden: 8, heads: 1, feedForward: 16 },
-  warp: { hidden: 8, learningRate: 0.01, batchSize: 16 },
-};
 
 /** Most series that the page draws beside each other. */
 const mostLines = 30;
@@ -87,8 +73,8 @@ let [shown, moment]: [Shown, number] = [[], 0];
 let info: DataInfo | undefined;
 /** Number of steps of a forecast; undefined for data that are classified. */
 let steps: number | undefined;
-/** Columns of a visitor's table, by which its run reads other tables. */
-let table: TableOptions | undefined;
+/** Name of a visitor's table, and its columns, by which its run reads other tables. */
+let [fileName, table]: [string?, TableOptions?] = [];
 
 /** Settles when the last action has ended. */
 let ended: Promise<unknown> = Promise.resolve();
@@ -119,7 +105,8 @@ export async function load(
   if (source instanceof File && !isForecast) requireClasses(found);
   if (trained) await open([trained], "cpu");
   else close();
-  [set, steps, table] = [found, isForecast ? wanted : undefined, columns];
+  [set, steps] = [found, isForecast ? wanted : undefined];
+  [fileName, table] = [source instanceof File ? source.name : undefined, columns];
   const { channels, series, classes } = found;
   const ranges = channels.map((name, c) => {
     let [low, high] = [Infinity, -Infinity];
@@ -167,24 +154,16 @@ function trainedModel(): DataInfo["trained"] {
 
 /** Trains a new run. @param onEpoch Called after each epoch, which it may delay. */
 export async function train(
-  { model, path, method, device, epochs, stopAfter }: Choice,
+  choice: Choice,
   stopped: AbortSignal,
   onEpoch: (metrics: EpochMetrics) => Promise<void>,
 ): Promise<Result> {
   const data = requireData();
   const learned: Experiment = ownSeriesWith({ inMemory: { data } });
-  const isForecast = steps !== undefined;
   // A drawing is short.
   const context = data.name === futureName ? pastSteps(steps!) : undefined;
-  const config = configOf(learned, {
-    ...{ model, device, table },
-    ...(isForecast ? { task: "forecast", horizon: steps, context } : {}),
-    ...(isForecast && isClosedForm(model)
-      ? {}
-      : { epochs, batchSize: 32, learningRate: 0.02, ...modelSettings[model] }),
-    ...(model === "warp" || isForecast && isClosedForm(model) ? {} : { method }),
-    ...(model !== "warp" && path === "hermite" && !isForecast ? { online: true } : {}),
-  });
+  const settings = settingsOf(choice, { horizon: steps, context, table });
+  const config = configOf(learned, { ...settings });
   const memory = memoryFolder("run");
   const started = await alone(() => startRun(learned, config, runFolder(memory.path))).catch((error) => {
     memory[Symbol.dispose]();
@@ -203,14 +182,15 @@ export async function train(
     async onEpoch(metrics) {
       opened.epochs = metrics.epoch;
       await onEpoch(metrics);
-      if (metrics.epoch === stopAfter) repeated.abort();
+      if (metrics.epoch === choice.stopAfter) repeated.abort();
     },
     onWarning: () => {},
   });
   // After training the best weights are those of the model, with their calibration.
   if (run === opened) run = { ...opened, parameters: undefined, epochs: opened.epochs + 1 };
   const { test, verdict } = summary ?? {};
-  return { accuracy: test?.accuracy, verdict, isStopped: !summary, device: description };
+  const command = fileName && commandOf(settings, fileName);
+  return { accuracy: test?.accuracy, verdict, isStopped: !summary, device: description, command };
 }
 
 /** Opens the files of a run's folder, or a zip archive of it. */

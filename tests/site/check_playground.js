@@ -349,7 +349,7 @@ async function checkFuture(start) {
   await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/sales-${state}.png`, fullPage: true });
   await page.evaluate(() => navigator.clipboard.writeText = () => Promise.resolve());
   await page.click("#share");
-  await waitFor(page, "status", "It contains your table");
+  await waitFor(page, "status", "copied with your table");
   const shared = await openPlayground(browser, server, { state: await page.evaluate(() => location.hash) });
   await waitFor(shared.page, "answer", "^14 observations");
   assert.equal(await textOf(shared.page, "answer"), next);
@@ -459,6 +459,12 @@ async function checkFiles() {
   await page.click("#train");
   await waitFor(page, "status", "^Done");
   console.log(`a dropped table: ${await textOf(page, "status")}`);
+  const [accuracy] = /[0-9.]+ %/.exec(await textOf(page, "status"));
+  const [, , , ...args] = (await textOf(page, "command")).match(/deno task train.*/)[0].split(" ");
+  args[args.indexOf("easy.csv")] = easyTable();
+  const printed = execFileSync(deno[0], [...deno.slice(1), "task", "--quiet", "train", ...args, "--out", folder], { cwd: repository, encoding: "utf8", stdio: "pipe" });
+  assert.match(printed, new RegExp(`${accuracy} of the series are classified correctly`));
+  console.log(`the same by command: ${args.join(" ")}`);
   await page.select("#device", "webgpu");
   await page.click("#train");
   await waitFor(page, "fault", "^unusable-option: WebGPU is missing: .*; choose the CPU");

@@ -103,7 +103,8 @@ Deno.test("a table of days is forecast after its end, and for drawn values [cpu]
   const { channels, timeKind, series: [{ name }] } = await load(table, options);
   assert.deepEqual([channels.map(({ name }) => name), timeKind], [["sales", "stock"], "date"]);
   for (const model of ["exponential-smoothing", "neural-cde"]) {
-    await train({ ...choice, model, epochs: 2 }, signal, async () => {});
+    const { command } = await train({ ...choice, model, epochs: 2 }, signal, async () => {});
+    assert.match(command!, /^deno task train own-series --data sales.csv --time date --model .*--horizon 7/);
     const { view, next: { forecasts: [sales, stock] = [] } } = (await look(name, 13))!;
     assert.equal(view.times.length, 14);
     assert.deepEqual([sales.times[0] - view.times.at(-1)!, sales.mean.length], [86_400, 7]);
