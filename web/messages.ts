@@ -59,10 +59,10 @@ export interface DataInfo {
   readonly trained?: { readonly model: string; readonly accuracy?: number };
 }
 
-/** What a model predicts: the class of a series, or the values that follow. */
+/** Purpose of a model: to predict the class of a series, or its next values. */
 export type Task = "classify" | "forecast";
 
-/** What a table is for, and the roles of its columns. */
+/** Purpose of a table, and the roles of its columns. */
 export interface Roles {
   readonly task: Task;
   /** Content of a row: an observation, or a whole series. */
@@ -159,7 +159,7 @@ export interface Result {
   readonly isStopped: boolean;
   /** Processor or adapter that trained. */
   readonly device: string;
-  /** The command that trains on the visitor's table with the same settings. */
+  /** Command of this training on the visitor's table. */
   readonly command?: string;
 }
 

@@ -29,7 +29,7 @@ export function showModel(forecasts: boolean): void {
     : "A causal path depends on past observations only, so the model predicts while a series arrives.";
 }
 
-/** Shows the command that trains in the same way; undefined shows none. */
+/** Shows the command of the last training; undefined shows none. */
 export function showCommand(command?: string): void {
   byId("command").hidden = command === undefined;
   byId("command").querySelector("pre")!.textContent = command ?? "";

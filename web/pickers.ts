@@ -22,7 +22,7 @@ const task = byId<HTMLSelectElement>("task");
 /** The table that is chosen, and what it contains. */
 let chosen: { file: File; columns: Columns } | undefined;
 
-/** A table, the options by which it is read, and what it is for. */
+/** A table with its options and its purpose. */
 export interface PickedTable {
   readonly file: File;
   readonly table: TableOptions;

@@ -73,7 +73,7 @@ let [shown, moment]: [Shown, number] = [[], 0];
 let info: DataInfo | undefined;
 /** Number of steps of a forecast; undefined for data that are classified. */
 let steps: number | undefined;
-/** Name of a visitor's table, and its columns, by which its run reads other tables. */
+/** Name and columns of the visitor's table. Its run reads other tables by these columns. */
 let [fileName, table]: [string?, TableOptions?] = [];
 
 /** Settles when the last action has ended. */

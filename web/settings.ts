@@ -34,7 +34,7 @@ export function settingsOf(
   } as Partial<SeriesSettings> & { device: string };
 }
 
-/** The command that trains on a table with the same settings. */
+/** Command of a training with these settings on a table. */
 export function commandOf({ table, ...settings }: Partial<SeriesSettings>, file: string): string {
   const options = Object.entries({ ...table, ...settings }).filter(([, value]) => value !== undefined);
   const quoted = (text: string) => /^[\w.,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
