@@ -120,6 +120,7 @@ const curvesInterval = 250;
 let curvesFrom = 0;
 
 function drawCurves(): void {
+  if (isFitted()) return;
   curvesFrom = performance.now() + curvesInterval;
   byId("training").hidden = false;
   void drawCharts(byId("curves"), trainingCharts(metrics, { metric: { name: "loss" } }));
@@ -272,7 +273,9 @@ const readPicked = oneAtATime(async () => {
   leaveTraining();
   useData(found, `own table: ${file.name}`);
   showStatus(`${file.name} is read: ${found.series.length} series. Press Train.`);
-  if (isForecast()) await stage.choose(stage.shown);
+  if (!isForecast()) return;
+  stage.isPlaying = false;
+  await stage.choose(stage.shown);
 });
 
 async function openRun(files: readonly File[]): Promise<void> {

@@ -354,6 +354,7 @@ async function checkFuture(start) {
   await waitFor(shared.page, "answer", "^14 observations");
   assert.equal(await textOf(shared.page, "answer"), next);
   assert.equal(await shared.page.$eval("#model", ({ value }) => value), "exponential-smoothing");
+  assert.match(await textOf(shared.page, "command"), /--data sales.csv .*--model exponential-smoothing .*--horizon 7$/m);
   assert.deepEqual(shared.faults, []);
   assert.deepEqual([...faults, ...opened.faults], []);
   await browser.close();
