@@ -20,15 +20,18 @@ interface Plugin {
 const workerFile = "src/device/cpu/worker.js";
 
 /**
- * Modules that bundlers replace in applications for browsers, which need no code for Deno, Node and notebooks. Each dynamic import
- * that remains would also split the start of an application into more files.
+ * Modules that bundlers replace or, with `false`, leave out in applications for browsers, which need no code for Deno, Node and
+ * notebooks. Each dynamic import that remains would also split the start of an application into more files.
  */
-const replacedInBrowsers = {
+const replacedInBrowsers: Readonly<Record<string, string | false>> = {
   "./src/platform/current.js": "./src/platform/current_browser.js",
   "./src/device/cpu/matmul/blas.js": "./src/device/cpu/matmul/blas_browser.js",
   "./src/tensor/display.js": "./src/nn/display_text.js",
   "./src/nn/display_parameters.js": "./src/nn/display_text.js",
   "./src/paths/display_path.js": "./src/nn/display_text.js",
+  // Browsers have no files, and these modules read only files. Without them, bundlers do not look for hyparquet.
+  "./src/data/table/parquet.js": false,
+  "./src/data/table/sqlite.js": false,
 };
 
 /** Modules stay separate, so that bundlers leave out what an application does not use. */
@@ -109,7 +112,7 @@ try {
     });
   await buildModules(source, files.filter((file) => file.endsWith(".js")));
   // No module imports them, so `deno pack` leaves them out.
-  const replacements = [...new Set(Object.values(replacedInBrowsers))];
+  const replacements = [...new Set(Object.values(replacedInBrowsers))].filter((file) => file !== false);
   await buildModules(repository, replacements.map((file) => file.replace(/\.js$/, ".ts")));
   // Pages host this file alone.
   await build({

@@ -36,7 +36,7 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   torture: [0, 2900],
   train: [4100, 2300],
   view: [1000, 600],
-  web: [0, 200],
+  web: [0, 250],
 };
 
 /** Lines and budgets of a folder of `src` and of `tests`. */

@@ -49,11 +49,11 @@ export async function readColumns(file: File): Promise<Columns> {
     ? new JsonRows(sink, file.name)
     : new DelimitedRows(dialect, sink, file.name);
   reader.block({ text, line: 1 });
-  return { names, rows, roles: probableRoles(names) };
+  return { names, rows, roles: probableRoles(names, rows) };
 }
 
-/** The roles that columns probably have, by their names. */
-function probableRoles(names: readonly string[]): Roles {
+/** The roles that columns probably have, by their names. Numbers without a class are a series to forecast. */
+function probableRoles(names: readonly string[], rows: readonly (readonly string[])[]): Roles {
   const lower = names.map((name) => name.toLowerCase());
   const taken = new Set<number>();
   const find = (role: keyof typeof commonNames) => {
@@ -65,5 +65,10 @@ function probableRoles(names: readonly string[]): Roles {
     return names[place];
   };
   const [series, time, label] = [find("series"), find("time"), find("label")];
-  return { layout: time === undefined ? "rows" : "observations", series, time, label };
+  const layout = time === undefined ? "rows" : "observations";
+  const isText = names.some((name, c) =>
+    ![series, time].includes(name) && rows.some((row) => row[c] !== "" && Number.isNaN(Number(row[c])))
+  );
+  const task = label === undefined && time !== undefined && !isText ? "forecast" : "classify";
+  return { task, layout, series, time, label };
 }

@@ -44,15 +44,14 @@ export function viewCharts(
     view.curveTimes.slice(0, curvePoints(view, moment)),
   ];
   const x: Axis = {
-    title: "time",
-    scale: view.timeKind === "number" ? "linear" : view.timeKind,
+    ...timeAxis(view),
     includes: [view.times[0], view.times.at(-1)!],
   };
   const known = (rows: readonly ArrayLike<number>[]) => {
     const all = rows.flatMap((row) => Array.from(row)).filter(Number.isFinite);
     return all.length > 0 ? [Math.min(...all), Math.max(...all)] : [];
   };
-  const shown = mostChanged(states).slice(0, mostLines);
+  const shown = mostChanged(states).slice(0, mostLines).sort((a, b) => a - b);
   const charts: Chart[] = [];
   if (curve.length > 0) {
     const isPath = view.curveTimes.length > view.times.length;
@@ -98,16 +97,23 @@ export function viewCharts(
   return charts;
 }
 
-/** Chart of the past of a curve and its forecast. */
+const timeAxis = ({ timeKind }: View): Axis => ({
+  title: "time",
+  scale: timeKind === "number" ? "linear" : timeKind,
+});
+
+/** Chart of a channel and its forecast. */
 export function forecastChart(
-  observed: { x: readonly number[]; y: readonly number[] },
+  view: View,
+  name: string,
+  channel: number,
   { times, mean, low, high }: Forecast,
 ): Chart {
   const interval = { name: "80 % interval", low, high };
-  const predicted = { x: times, y: mean };
+  const [observed, predicted] = [{ x: view.times, y: view.observed[channel] }, { x: times, y: mean }];
   return {
-    title: "The past, and its forecast",
-    panels: [forecastPanel({ title: "time" }, { name: "value", observed, predicted, interval })],
+    title: "Observations, and the forecast",
+    panels: [forecastPanel(timeAxis(view), { name, observed, predicted, interval })],
   };
 }
 

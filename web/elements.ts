@@ -14,7 +14,7 @@ export const select = Object.fromEntries(lists.map((id) => [id, byId(id)])) as R
   typeof lists[number],
   HTMLSelectElement
 >;
-const buttons = ["train", "pause", "step", "stop", "save", "test-series", "clear", "share"] as const;
+const buttons = ["train", "pause", "step", "stop", "save", "test-series", "clear", "share", "own"] as const;
 /** Buttons by id. */
 export const button = Object.fromEntries(buttons.map((id) => [id, byId(id)])) as Record<
   typeof buttons[number],

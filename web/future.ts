@@ -1,16 +1,28 @@
-/** The forecast of the playground: curves made from a seed, and the future of a drawn curve. */
+/** Forecasts in the playground: curves made from a seed, models, and the future of a series. */
+import { timeOf } from "../src/data/format.ts";
 import { normalPair, unitPair } from "../src/data/host_random.ts";
 import type { Series, SeriesSet } from "../src/data/series.ts";
 import type { Predictor } from "../src/series/run/predictor.ts";
 import type { ForecastPrediction } from "../src/series/record/predictions.ts";
 import { key, splitKey } from "../src/tensor/random.ts";
-import type { DataInfo, Forecast, View } from "./messages.ts";
+import type { Forecast, View } from "./messages.ts";
 
-/** Name of the data, the number of observations that a curve shows, and the number of steps of its forecast. */
-export const [futureName, pastSteps, futureSteps] = ["future", 32, 16] as const;
+/** Name of the curves, and the number of steps of their forecast. */
+export const [futureName, futureSteps] = ["future", 16] as const;
 
-/** Model and settings of the forecast. */
-export const futureModel = { model: "autoregression", horizon: futureSteps, context: pastSteps } as const;
+/** Names and texts of the models that forecast. Those in closed form are fitted in one epoch, without settings. */
+export const futureModels = [
+  ["autoregression", "autoregression"],
+  ["exponential-smoothing", "exponential smoothing"],
+  ["neural-cde", "Neural CDE"],
+  ["delta-cde", "fast weights"],
+] as const;
+
+/** Whether a model that forecasts is fitted in closed form. */
+export const isClosedForm = (model: string) => !model.endsWith("-cde");
+
+/** Number of observations before a forecast that the page shows. */
+export const pastSteps = (steps: number) => 2 * steps;
 
 /** Fewest observations that have a forecast. */
 const fewest = 4;
@@ -34,31 +46,37 @@ export function futureSet(): SeriesSet {
   return { name: futureName, channels: [channel], times: "number", classes: [], series };
 }
 
-/** Description of the data. */
-export function futureInfo({ name, channels, series }: SeriesSet): DataInfo {
+/** View of the last observations of a series. */
+export function pastView(
+  { name, times, values }: Series,
+  { channels, times: timeKind }: SeriesNames,
+  steps: number,
+): View {
+  const from = Math.max(0, times.length - pastSteps(steps));
+  const observed = channels.map((_, c) =>
+    Array.from(times.slice(from), (_, t) => values[(from + t) * channels.length + c])
+  );
   return {
-    ...{ name, channels: channels.map((name) => ({ name, low: -2, high: 2 })) },
-    series: series.map(({ name }) => ({ name, label: "a season and a trend" })),
-    ...{ classes: [], lines: [], gap: 1, notices: [], futureSteps, trained: { model: futureModel.model } },
-  };
-}
-
-/** View of the shown part of a curve. */
-export function futureView({ name, times, values }: Series): View {
-  return {
-    ...{ name, timeKind: "number", times: [...times], observed: [[...values]] },
+    ...{ name, timeKind, times: [...times.slice(from)], observed },
     ...{ curveTimes: [], curve: [], kind: "", states: [], matrices: [], probabilities: [] },
   };
 }
 
-/** Forecasts a curve. Undefined if it has too few observations. */
-export async function forecastOf(
+/** Names of the channels, and the notation of the times. */
+type SeriesNames = Pick<SeriesSet, "channels" | "times">;
+
+/** Forecasts each channel after the last observations of a series. Undefined if it has too few observations. */
+export async function forecastsOf(
   model: Predictor<ForecastPrediction>,
-  { times, values }: Pick<Series, "times" | "values">,
-): Promise<Forecast | undefined> {
-  if (times.length < fewest) return undefined;
-  const rows = Array.from(times, (time, i) => ({ series: "drawn", time, [channel]: values[i] }));
-  const [{ times: future, channels }] = await model.predict({ name: "drawn", rows });
-  const { mean, quantiles } = channels[channel];
-  return { times: future.map(Number), mean, low: quantiles["0.1"], high: quantiles["0.9"] };
+  { channels, times }: SeriesNames,
+  past: Series,
+): Promise<Forecast[] | undefined> {
+  if (past.times.length < fewest) return undefined;
+  const [found] = await model.predict({ name: "past", channels, times, classes: [], series: [past] });
+  const future = found.times.map((time) => typeof time === "number" ? time : timeOf(time, times));
+  return channels.map((name) => {
+    const { mean = [], quantiles = {} } = found.channels[name] ?? {};
+    // A channel without errors has no quantiles.
+    return { times: future, mean, low: quantiles["0.1"] ?? mean, high: quantiles["0.9"] ?? mean };
+  });
 }

@@ -7,6 +7,8 @@ import { CubicSpline } from "../src/paths/cubic_spline.ts";
 import { withChosen } from "../src/series/choose/auto.ts";
 import { linearOutputs } from "../src/series/math/screened_ridge.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
+import type { ClassPrediction } from "../src/series/record/predictions.ts";
+import type { Predictor } from "../src/series/run/predictor.ts";
 import { wholeSeriesKinds } from "../src/series/models/model.ts";
 import { seriesModels } from "../src/series/models/series_models.ts";
 import { ownNetwork } from "../src/series/run/own_series.ts";
@@ -253,4 +255,28 @@ async function rowsOf(x: Tensor): Promise<ArrayLike<number>[]> {
     { length: x.shape[0] },
     (_, i) => Array.from(data.slice(i * size, (i + 1) * size), Number),
   );
+}
+
+/** View of a model whose states cannot be seen: the predictions of the observations so far. */
+export async function plainView(
+  series: Series,
+  { channels, classes, time }: DataRecord,
+  predictor: Predictor<ClassPrediction>,
+): Promise<View> {
+  const { times, values } = series;
+  const prefixes = Array.from(times, (_, i) => ({
+    ...{ name: `${i}`, label: -1 },
+    times: times.slice(0, i + 1),
+    values: values.slice(0, (i + 1) * channels.length),
+  }));
+  const names = channels.map(({ name }) => name);
+  const found = await predictor.predict({
+    ...{ name: "prefixes", channels: names, times: time.kind, classes, series: prefixes },
+  });
+  return {
+    ...{ name: series.name, label: classes[series.label], timeKind: time.kind, times: [...times] },
+    observed: channels.map((_, c) => Array.from(times, (_, t) => values[t * channels.length + c])),
+    ...{ curveTimes: [], curve: [], kind: "", states: [], matrices: [] },
+    probabilities: classes.map((name) => found.map(({ probabilities }) => probabilities[name])),
+  };
 }

@@ -7,7 +7,7 @@ export type LinkState =
   & {
     -readonly [
       /** Value of a setting by the id of its element. */
-      Name in "example" | "model" | "path" | "method" | "device" | "epochs" | "full"
+      Name in "example" | "model" | "path" | "method" | "device" | "epochs" | "steps" | "channel" | "full"
     ]?: string;
   }
   & {
@@ -19,6 +19,10 @@ export type LinkState =
     moment?: string;
     /** Points of the drawing, such as `12.5_40-30_41`. */
     draw?: string;
+    /** A visitor's table as `tableText` writes it, its name, and how it is read, as JSON. */
+    table?: string;
+    file?: string;
+    columns?: string;
   };
 
 const names = [
@@ -28,12 +32,20 @@ const names = [
   "method",
   "device",
   "epochs",
+  "steps",
+  "channel",
   "full",
   "after",
   "series",
   "moment",
   "draw",
+  "table",
+  "file",
+  "columns",
 ];
+
+/** Maximum number of bytes of a compressed table in the address. */
+const mostTableBytes = 4096;
 
 /** The state in the address of the page. */
 export function linkState(): LinkState {
@@ -58,4 +70,27 @@ export function pointsOf(text = ""): Point[] {
   return text.split("-").map((one) => one.split("_").map(Number)).flatMap(([x, y]) =>
     x >= 0 && x <= 100 && y >= 0 && y <= 100 ? [[x, y] as const] : []
   );
+}
+
+/** A table as a compressed text of the address. Undefined if it is too large. */
+export async function tableText(table: Blob): Promise<string | undefined> {
+  const bytes = await bytesThrough(table, new CompressionStream("deflate-raw"));
+  if (bytes.length > mostTableBytes) return undefined;
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** The table of a text of the address. @throws {Error} If the text is damaged. */
+export async function tableOf(text: string, name = "table.csv"): Promise<File> {
+  const bytes = Uint8Array.from(
+    atob(text.replaceAll("-", "+").replaceAll("_", "/")),
+    (letter) => letter.charCodeAt(0),
+  );
+  return new File([await bytesThrough(new Blob([bytes]), new DecompressionStream("deflate-raw"))], name);
+}
+
+async function bytesThrough(
+  blob: Blob,
+  stream: CompressionStream | DecompressionStream,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await new Response(blob.stream().pipeThrough(stream)).arrayBuffer());
 }

@@ -1,7 +1,7 @@
 /** Data that the page and its worker exchange. */
 import type { TimeKind } from "../src/data/format.ts";
 import type { TableOptions } from "../src/data/table/options.ts";
-import type { ClassPrediction } from "../src/series/record/predictions.ts";
+import type { Prediction } from "../src/series/record/predictions.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import type { ExampleName } from "./examples.ts";
 
@@ -51,14 +51,20 @@ export interface DataInfo {
   readonly gap: number;
   /** Remarks of the reader of the table. */
   readonly notices: readonly string[];
+  /** Notation of the times. */
+  readonly timeKind: TimeKind;
   /** Number of steps of a forecast; undefined for data that are classified. */
   readonly futureSteps?: number;
   /** The model of the run that is open, and its accuracy on the test set. */
   readonly trained?: { readonly model: string; readonly accuracy?: number };
 }
 
-/** Roles of the columns of a table. */
+/** Purpose of a model: to predict the class of a series, or its next values. */
+export type Task = "classify" | "forecast";
+
+/** Purpose of a table, and the roles of its columns. */
 export interface Roles {
+  readonly task: Task;
   /** Content of a row: an observation, or a whole series. */
   readonly layout: "observations" | "rows";
   readonly series?: string;
@@ -115,7 +121,7 @@ export interface Plane {
   readonly probabilities: readonly (readonly number[])[];
 }
 
-/** Forecast of a series: means, and intervals that contain 80 % of the values. */
+/** Forecast of a channel: means, and intervals that contain 80 % of the values. */
 export interface Forecast {
   readonly times: readonly number[];
   readonly mean: readonly number[];
@@ -123,10 +129,10 @@ export interface Forecast {
   readonly high: readonly number[];
 }
 
-/** Predictions after a moment: the decisions of a classifier in the plane, or a forecast. */
+/** Predictions after a moment: the decisions of a classifier in the plane, or a forecast of each channel. */
 export interface Next {
   readonly plane?: Plane;
-  readonly forecast?: Forecast;
+  readonly forecasts?: readonly Forecast[];
 }
 
 /** Predictions of a model along the shown series, and after the shown moment. */
@@ -145,12 +151,16 @@ export interface Matrix {
 
 /** Result of a training. */
 export interface Result {
-  /** Fraction of the test series that the model classifies correctly. Undefined if training was stopped. */
+  /** Fraction of the test series that the model classifies correctly. */
   readonly accuracy?: number;
   /** Main result in a sentence. */
   readonly verdict?: string;
+  /** Whether training was stopped before its last epoch. */
+  readonly isStopped: boolean;
   /** Processor or adapter that trained. */
   readonly device: string;
+  /** Command of this training on the visitor's table. */
+  readonly command?: string;
 }
 
 /** An error for the page. */
@@ -164,8 +174,16 @@ export interface Fault {
 
 /** Functions of the worker that the page calls. */
 export interface Calls {
-  /** Makes example data, or reads a table. @param trained Archive of a run on the example data, which is opened. */
-  load(source: DataName | File, options?: { trained?: File; table?: TableOptions }): DataInfo;
+  /**
+   * Makes example data, or reads a table.
+   *
+   * @param options `trained`: archive of a run on the example data, which is opened. `steps`: number of steps of a forecast. `table`
+   * and `task`: columns and purpose of a table.
+   */
+  load(
+    source: DataName | File,
+    options?: { trained?: File; steps?: number; table?: TableOptions; task?: Task },
+  ): DataInfo;
   /** Reads the columns and the first rows of a table. */
   columns(table: File): Columns;
   /** Trains until the last epoch or `stop`. */
@@ -183,7 +201,7 @@ export interface Calls {
   /** Predictions after a moment of the shown series. */
   next(moment: number): Next | undefined;
   /** Predicts the series of a table. */
-  predict(table: File): readonly ClassPrediction[];
+  predict(table: File): readonly Prediction[];
   /** The series of the test set as CSV. */
   testSeries(): string;
   /** The run's folder as a zip archive. */

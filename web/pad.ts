@@ -4,7 +4,7 @@ import { curvePoints } from "./drawings.ts";
 import type { Channel, DataInfo, Forecast, Line, Plane, Row, View } from "./messages.ts";
 
 /** Channels and times of the pad. */
-export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines"> {
+export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines" | "futureSteps"> {
   /** Index of the channel that is drawn over time; undefined to draw two channels as coordinates. */
   readonly channel?: number;
   /** Number of observations that fit on the horizontal axis, if it is the time. */
@@ -30,8 +30,8 @@ export interface Pad {
   draw(points: readonly Point[]): void;
   /** The drawn points. */
   readonly points: readonly Point[];
-  /** Shows the forecast of a drawing over time; undefined shows none. */
-  showForecast(forecast: Forecast | undefined): void;
+  /** Shows the forecast after a moment; undefined shows none. */
+  showForecast(forecast: Forecast | undefined, moment: number): void;
 }
 
 /** Distance between two observations of a pointer that moves in the plane, in percent of the pad. */
@@ -84,6 +84,8 @@ export function drawingPad(
   const lineOf = ({ times, rows }: Line) =>
     rows.map((row, t) => isPlane() ? inPlane(row) : overTime(times[t], row[rules.channel!])).filter(isKnown);
   const timeShare = (time: number) => time / rules.gap / Math.max(1, rules.length - 1);
+  /** Forecasts have a place for each step, so that days without observations take no room. */
+  const isForecast = () => rules.futureSteps !== undefined;
 
   const render = () => {
     const dots = (points: readonly Point[]) =>
@@ -180,14 +182,19 @@ export function drawingPad(
       const { times, observed, curveTimes, curve } = view;
       points = [];
       const at = (rows: readonly (readonly number[])[], times: readonly number[], i: number) =>
-        isPlane()
-          ? inPlane([rows[0][i], rows[1][i]])
-          : overTime(timeShare(times[i] - times[0]), rows[rules.channel!][i]);
+        isPlane() ? inPlane([rows[0][i], rows[1][i]]) : overTime(
+          isForecast() ? placeAt(i) / 100 : timeShare(times[i] - times[0]),
+          rows[rules.channel!][i],
+        );
       const seen = times.slice(0, moment + 1).map((_, i) => at(observed, times, i)).filter(isKnown);
       const path = curveTimes.slice(0, curvePoints(view, moment)).map((_, i) => at(curve, curveTimes, i))
         .filter(isKnown);
       const line = path.length > 1 ? path : seen;
-      series = (line.length > 1 ? `<path class="curve" d="M${polyline(line)}"/>` : "") +
+      const after = isForecast()
+        ? times.map((_, i) => at(observed, times, i)).slice(moment).filter(isKnown)
+        : [];
+      series = (after.length > 1 ? `<path class="data c0" d="M${polyline(after)}"/>` : "") +
+        (line.length > 1 ? `<path class="curve" d="M${polyline(line)}"/>` : "") +
         seen.map(([x, y]) => `<circle class="seen" cx="${tenth(x)}" cy="${tenth(y)}" r="1.4"/>`).join("");
       const [x, y] = line.at(-1) ?? [50, 50];
       pen = [within(x), within(y)];
@@ -218,11 +225,11 @@ export function drawingPad(
       report();
       render();
     },
-    showForecast(forecast) {
+    showForecast(forecast, moment) {
       if (!forecast && !decoration) return;
-      const { times, mean, low, high } = forecast ?? { times: [], mean: [], low: [], high: [] };
+      const { mean, low, high } = forecast ?? { mean: [], low: [], high: [] };
       const line = (values: readonly number[]) =>
-        values.map((value, i) => overTime(timeShare(times[i]), value));
+        values.map((value, i) => overTime(placeAt(moment + 1 + i) / 100, value));
       decoration = forecast
         ? `<path class="band" d="M${polyline([...line(low), ...line(high).reverse()])}Z"/>` +
           `<path class="future" d="M${polyline(line(mean))}"/>`
@@ -230,6 +237,18 @@ export function drawingPad(
       render();
     },
   };
+}
+
+/** How a visitor draws on the pad. @param channel Index of the channel that is drawn over time. */
+export function howToDraw(channels: readonly string[], channel: number, isForecast: boolean): string {
+  const pointer = channels.length === 2 && !isForecast
+    ? `Draw with the pointer; right is ${channels[0]}, up is ${
+      channels[1]
+    }. The colours are the model's decisions ` +
+      "about the next observation."
+    : `Draw a curve of ${channels[channel]} from left to right with the pointer; right is the time.`;
+  return `${pointer} By keyboard: arrow keys move the pen (with Shift, by small steps), the space bar adds an observation, ` +
+    "Escape starts a new series.";
 }
 
 /** Red, green and blue of a colour such as `#2f6fde` or `#fff`. */

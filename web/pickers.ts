@@ -3,7 +3,7 @@
 import { escapeText } from "../src/charts/format.ts";
 import type { TableOptions } from "../src/data/table/options.ts";
 import { byId, setOptions } from "./elements.ts";
-import type { Columns } from "./messages.ts";
+import type { Columns, Task } from "./messages.ts";
 
 /** Pickers by the option of tables that they set. */
 const pickers = {
@@ -17,11 +17,20 @@ const picker = (option: keyof typeof pickers) => byId<HTMLSelectElement>(pickers
 /** Maximum number of columns that can be chosen; all columns of other tables are channels. */
 const mostColumns = 40;
 
+const task = byId<HTMLSelectElement>("task");
+
 /** The table that is chosen, and what it contains. */
 let chosen: { file: File; columns: Columns } | undefined;
 
-/** Shows the first rows of a table, and its columns with the roles that they probably have. */
-export function showPickers(file: File, columns: Columns): void {
+/** A table with its options and its purpose. */
+export interface PickedTable {
+  readonly file: File;
+  readonly table: TableOptions;
+  readonly task: Task;
+}
+
+/** Shows the first rows of a table, and its columns with the roles that they probably have, or with these ones. */
+export function showPickers(file: File, columns: Columns, given?: Omit<PickedTable, "file">): void {
   chosen = { file, columns };
   const { names, rows, roles } = columns;
   const text = (cells: readonly string[], tag: string) =>
@@ -32,13 +41,16 @@ export function showPickers(file: File, columns: Columns): void {
   const none = ["", "none"];
   const options = names.filter((name) => name !== "").map((name) => [name, name]);
   for (const option of ["series", "time", "target"] as const) setOptions(picker(option), [none, ...options]);
-  picker("layout").value = roles.layout;
-  picker("series").value = roles.series ?? "";
-  picker("time").value = roles.time ?? "";
-  picker("target").value = roles.label ?? "";
+  const { layout, series, time, target } = given?.table ?? { ...roles, target: [roles.label] };
+  task.value = given?.task ?? roles.task;
+  picker("layout").value = layout ?? roles.layout;
+  picker("series").value = series ?? "";
+  picker("time").value = time ?? "";
+  picker("target").value = target?.[0] ?? "";
   byId("columns-title").textContent = `${file.name}: the first rows, and what the columns are`;
   byId("columns").hidden = false;
-  showChannels();
+  byId("channel-boxes").innerHTML = "";
+  showChannels(given?.table.ignore);
 }
 
 /** Hides the pickers. */
@@ -48,13 +60,18 @@ export function hidePickers(): void {
 }
 
 /** Offers the columns without another role as channels. Those that a visitor left out stay so. */
-function showChannels(): void {
+function showChannels(left: readonly string[] = []): void {
   const { names } = chosen!.columns;
-  const unchecked = new Set(boxes().filter(({ checked }) => !checked).map(({ value }) => value));
-  const taken = ["series", "time", "target"].map((option) => picker(option as "series").value);
-  const free = names.filter((name) => name !== "" && !taken.includes(name));
+  const unchecked = new Set([
+    ...left,
+    ...boxes().filter(({ checked }) => !checked).map(({ value }) => value),
+  ]);
   const isRows = picker("layout").value === "rows";
   picker("time").disabled = isRows;
+  picker("target").disabled = task.value === "forecast";
+  const taken = (["series", "time", "target"] as const).map((option) => picker(option))
+    .filter(({ disabled }) => !disabled).map(({ value }) => value);
+  const free = names.filter((name) => name !== "" && !taken.includes(name));
   byId("channels").hidden = isRows || free.length > mostColumns;
   byId("channel-boxes").innerHTML = free.map((name) =>
     `<label class="switch"><input type="checkbox" value="${escapeText(name)}"${
@@ -81,7 +98,7 @@ function chosenOptions(): TableOptions {
     layout: isRows ? "rows" : "observations",
     ...(series ? { series } : {}),
     ...(time && !isRows ? { time } : {}),
-    ...(label ? { target: [label] } : {}),
+    ...(label && task.value === "classify" ? { target: [label] } : {}),
     ...(left.length > 0 ? { ignore: left.map(({ value }) => value) } : {}),
   };
 }
@@ -94,7 +111,7 @@ export function onPicked(receive: () => void): void {
   });
 }
 
-/** The chosen table and its options. */
-export function pickedTable(): { file: File; options: TableOptions } {
-  return { file: chosen!.file, options: chosenOptions() };
+/** The chosen table and its options; undefined without a table. */
+export function pickedTable(): PickedTable | undefined {
+  return chosen && { file: chosen.file, table: chosenOptions(), task: task.value as Task };
 }

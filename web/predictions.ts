@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** Predictions of a table, as a table and as CSV. */
-import { escapeText } from "../src/charts/format.ts";
+import { escapeText, formatNumber } from "../src/charts/format.ts";
 import { csvOf } from "../src/series/read/csv.ts";
-import type { ClassPrediction } from "../src/series/record/predictions.ts";
+import type { Prediction } from "../src/series/record/predictions.ts";
+import { predictionRows } from "../src/series/targets/prediction_table.ts";
 import { byId } from "./elements.ts";
 import { download } from "./files.ts";
 
@@ -12,23 +13,18 @@ const mostRows = 100;
 let csv = "";
 
 /** Shows predictions. @param file Name of the table that was predicted. */
-export function showPredictions(
-  file: string,
-  predictions: readonly ClassPrediction[],
-  classes: readonly string[],
-): void {
-  const header = ["series", "label", ...classes.map((name) => `p(${name})`)];
-  const rows = predictions.map(({ series, label, probabilities }) => [
-    ...[series, label],
-    ...classes.map((name) => probabilities[name]),
-  ]);
+export function showPredictions(file: string, predictions: readonly Prediction[]): void {
+  const [header, ...rows] = predictionRows(predictions);
   csv = `${csvOf([header, ...rows])}\n`;
-  const text = (cell: string | number) => typeof cell === "number" ? cell.toFixed(4) : escapeText(cell);
   const cells = (row: readonly (string | number)[], tag: string) =>
-    row.map((cell, i) => `<${tag}${i > 1 ? ' class="number"' : ""}>${text(cell)}</${tag}>`).join("");
+    row.map((cell) =>
+      typeof cell === "number"
+        ? `<${tag} class="number">${formatNumber(cell)}</${tag}>`
+        : `<${tag}>${escapeText(cell)}</${tag}>`
+    ).join("");
   const box = byId("predictions");
   byId("predictions-title").textContent = `Predictions of ${file}` +
-    (rows.length > mostRows ? `: ${mostRows} of ${rows.length} series` : "");
+    (rows.length > mostRows ? `: ${mostRows} of ${rows.length} rows` : "");
   box.querySelector("table")!.innerHTML = `<thead><tr>${cells(header, "th")}</tr></thead><tbody>${
     rows.slice(0, mostRows).map((row) => `<tr>${cells(row, "td")}</tr>`).join("")
   }</tbody>`;

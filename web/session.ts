@@ -1,6 +1,7 @@
 /** The data and the run of the playground, in its worker. The run's folder is in memory. */
 import { formatTime, type TimeKind } from "../src/data/format.ts";
 import type { Series, SeriesSet } from "../src/data/series.ts";
+import type { TableOptions } from "../src/data/table/options.ts";
 import { zipEntries, zipOf } from "../src/data/zip.ts";
 import { WeftError } from "../src/device/errors.ts";
 import { memoryFolder } from "../src/files/memory.ts";
@@ -11,8 +12,7 @@ import { ownSeries, ownSeriesWith, requireClasses } from "../src/series/run/own_
 import { typicalDuration } from "../src/series/models/pace.ts";
 import { typicalGap, typicalSpan } from "../src/series/read/spans.ts";
 import { selectEvenly } from "../src/series/math/select_evenly.ts";
-import type { ClassPrediction, ForecastPrediction } from "../src/series/record/predictions.ts";
-import { openTrained } from "../src/series/run/open_trained.ts";
+import type { ClassPrediction, ForecastPrediction, Prediction } from "../src/series/record/predictions.ts";
 import { type Predictor, predictorOf } from "../src/series/run/predictor.ts";
 import { readSeries } from "../src/series/read/read_series.ts";
 import type { SeriesSettings } from "../src/series/record/settings.ts";
@@ -24,21 +24,15 @@ import { execute, readCalibration, startRun } from "../src/train/run/run.ts";
 import { runFolder } from "../src/train/run/run_folder.ts";
 import { openBest } from "../src/train/run/trained_run.ts";
 import { exampleSet } from "./examples.ts";
-import { forecastOf, futureInfo, futureName, futureSet, futureView, pastSteps } from "./future.ts";
-import { makeViewer, type Viewer } from "./inside.ts";
-import type { Calls, Choice, DataInfo, DataName, Look, Next, Result, Row, Shown, View } from "./messages.ts";
+import { forecastsOf, futureName, futureSet, futureSteps, pastSteps, pastView } from "./future.ts";
+import { commandOf, settingsOf } from "./settings.ts";
+import { makeViewer, plainView, type Viewer } from "./inside.ts";
+import type { Calls, Choice, DataInfo, DataName, Look, Next, Result, Row, Shown } from "./messages.ts";
 
 const experiment: Experiment = ownSeries;
 
 /** Number of example series: 210 for training, 45 for validation and 45 for testing. */
 const exampleCount = 300;
-
-/** Sizes and learning rates that suit the example data. */
-const modelSettings: Readonly<Record<string, Partial<SeriesSettings>>> = {
-  "neural-cde": { hidden: 8, width: 16 },
-  "delta-cde": { hidden: 8, heads: 1, feedForward: 16 },
-  warp: { hidden: 8, learningRate: 0.01, batchSize: 16 },
-};
 
 /** Most series that the page draws beside each other. */
 const mostLines = 30;
@@ -66,7 +60,7 @@ interface Best {
   readonly run: OpenRun;
   readonly epochs: number;
   readonly parameters: ParameterTree;
-  readonly predictor: Predictor<ClassPrediction>;
+  readonly predictor: Predictor;
   readonly temperature: number;
 }
 
@@ -77,8 +71,10 @@ let best: Best | undefined;
 let [shown, moment]: [Shown, number] = [[], 0];
 /** Data of the page, as far as the plane needs them. */
 let info: DataInfo | undefined;
-/** The model of the forecast, if its data are shown. */
-let forecaster: Predictor<ForecastPrediction> | undefined;
+/** Number of steps of a forecast; undefined for data that are classified. */
+let steps: number | undefined;
+/** Name and columns of the visitor's table. Its run reads other tables by these columns. */
+let [fileName, table]: [string?, TableOptions?] = [];
 
 /** Settles when the last action has ended. */
 let ended: Promise<unknown> = Promise.resolve();
@@ -95,33 +91,36 @@ export function currentRun(): object | undefined {
   return run;
 }
 
-/**
- * Makes example data, or reads a table.
- *
- * @param options `trained`: archive of a run on the example data, which is opened.
- */
+/** Makes example data, or reads a table: see {@linkcode Calls.load}. */
 export async function load(
   source: DataName | File,
-  { trained, table }: Parameters<Calls["load"]>[1] = {},
+  { trained, steps: wanted = futureSteps, table: columns, task }: Parameters<Calls["load"]>[1] = {},
 ): Promise<DataInfo> {
-  if (source === futureName) return await loadFuture(trained!);
-  const found = typeof source === "string"
+  const isForecast = source === futureName || task === "forecast";
+  const found = source === futureName
+    ? futureSet()
+    : typeof source === "string"
     ? exampleSet(source, exampleCount, 0)
-    : await readSeries(source, { targets: "classes", ...table });
-  if (source instanceof File) requireClasses(found);
+    : await readSeries(source, { targets: isForecast ? "channels" : "classes", ...columns });
+  if (source instanceof File && !isForecast) requireClasses(found);
   if (trained) await open([trained], "cpu");
   else close();
-  set = found;
+  [set, steps] = [found, isForecast ? wanted : undefined];
+  [fileName, table] = [source instanceof File ? source.name : undefined, columns];
   const { channels, series, classes } = found;
   const ranges = channels.map((name, c) => {
     let [low, high] = [Infinity, -Infinity];
     for (const { values } of series) {
-      for (let i = c; i < values.length; i += channels.length) {
+      // A pad of a forecast shows the last observations.
+      const start = isForecast ? Math.max(0, values.length - pastSteps(wanted) * channels.length) : 0;
+      for (let i = start + c; i < values.length; i += channels.length) {
         if (values[i] < low) low = values[i];
         if (values[i] > high) high = values[i];
       }
     }
-    return { name, low, high };
+    // An interval is wider than its data.
+    const margin = isForecast ? 0.3 * (high - low) : 0;
+    return { name, low: low - margin, high: high + margin };
   });
   const span = typicalSpan(series);
   return info = {
@@ -138,17 +137,10 @@ export async function load(
       rows: Array.from(times, (_, t) => [...values.slice(t * channels.length, (t + 1) * channels.length)]),
     })),
     gap: typicalGap(found),
+    ...{ timeKind: found.times, futureSteps: steps },
     notices: found.notices ?? [],
     trained: trainedModel(),
   };
-}
-
-/** Opens the forecast. */
-async function loadFuture(trained: File): Promise<DataInfo> {
-  const model = await openTrained(await contentOf([trained]), { task: "forecast", device: "cpu" });
-  close();
-  [set, forecaster] = [futureSet(), model];
-  return info = futureInfo(set);
 }
 
 /** The model of the run that is open, and its accuracy on the test set. */
@@ -162,18 +154,16 @@ function trainedModel(): DataInfo["trained"] {
 
 /** Trains a new run. @param onEpoch Called after each epoch, which it may delay. */
 export async function train(
-  { model, path, method, device, epochs, stopAfter }: Choice,
+  choice: Choice,
   stopped: AbortSignal,
   onEpoch: (metrics: EpochMetrics) => Promise<void>,
 ): Promise<Result> {
   const data = requireData();
   const learned: Experiment = ownSeriesWith({ inMemory: { data } });
-  const alongPath = model === "warp" ? {} : { method, ...(path === "hermite" ? { online: true } : {}) };
-  const config = configOf(learned, {
-    ...{ model, device, epochs, batchSize: 32, learningRate: 0.02 },
-    ...modelSettings[model],
-    ...alongPath,
-  });
+  // A drawing is short.
+  const context = data.name === futureName ? pastSteps(steps!) : undefined;
+  const settings = settingsOf(choice, { horizon: steps, context, table });
+  const config = configOf(learned, { ...settings });
   const memory = memoryFolder("run");
   const started = await alone(() => startRun(learned, config, runFolder(memory.path))).catch((error) => {
     memory[Symbol.dispose]();
@@ -181,7 +171,7 @@ export async function train(
   });
   close();
   const { task: { record, parameters }, device: { description } } = started;
-  const viewer = makeViewer(started.config as RunConfig & SeriesSettings, record);
+  const viewer = viewerOf(started.config, record);
   const opened: OpenRun = { memory, config: started.config, record, parameters, viewer, epochs: 0 };
   run = opened;
   const repeated = new AbortController();
@@ -192,13 +182,15 @@ export async function train(
     async onEpoch(metrics) {
       opened.epochs = metrics.epoch;
       await onEpoch(metrics);
-      if (metrics.epoch === stopAfter) repeated.abort();
+      if (metrics.epoch === choice.stopAfter) repeated.abort();
     },
     onWarning: () => {},
   });
   // After training the best weights are those of the model, with their calibration.
   if (run === opened) run = { ...opened, parameters: undefined, epochs: opened.epochs + 1 };
-  return { accuracy: summary?.test.accuracy, verdict: summary?.verdict, device: description };
+  const { test, verdict } = summary ?? {};
+  const command = fileName && commandOf(settings, fileName);
+  return { accuracy: test?.accuracy, verdict, isStopped: !summary, device: description, command };
 }
 
 /** Opens the files of a run's folder, or a zip archive of it. */
@@ -209,19 +201,19 @@ export async function open(files: readonly File[], device: Choice["device"]): Pr
     const config = { ...await readRunConfig(runFolder(memory.path), [experiment]), device };
     const opened = await openBest<TrainedModel, DataRecord>(experiment, config, runFolder(memory.path));
     const { record } = opened;
-    if (record.classes.length === 0) {
+    if (record.classes.length === 0 && !record.windows) {
       throw new WeftError(
         "unsupported-format",
-        "the run does not classify series; open a run of --task classify",
+        "the run predicts numbers; open a run of --task classify or --task forecast",
       );
     }
     close();
-    set = undefined;
+    [set, steps] = [undefined, record.windows?.horizon];
     run = {
       memory,
       config,
       record,
-      viewer: makeViewer(config as RunConfig & SeriesSettings, record),
+      viewer: viewerOf(config, record),
       epochs: 0,
     };
     const gaps = record.pace?.gaps ?? record.length - 1;
@@ -232,7 +224,8 @@ export async function open(files: readonly File[], device: Choice["device"]): Pr
       })),
       classes: record.classes,
       ...{ series: [], lines: [] },
-      gap: typicalDuration / record.time.scale / Math.max(1, gaps),
+      gap: record.windows?.gap ?? typicalDuration / record.time.scale / Math.max(1, gaps),
+      ...{ timeKind: record.time.kind, futureSteps: steps },
       notices: [],
       trained: trainedModel(),
     };
@@ -267,13 +260,15 @@ export async function look(wanted: Shown, at: number): Promise<Look | undefined>
 export async function lookAgain(): Promise<Look | undefined> {
   const series = shownSeries();
   if (!series) return undefined;
-  if (forecaster) return { view: futureView(series), next: await next(moment) };
+  if (steps !== undefined) return { view: pastView(series, namesOf(), steps), next: await next(moment) };
   if (!run) return undefined;
   if (run.viewer && run.parameters) {
     return { view: await run.viewer.view(series, run.parameters, 1), next: await next(moment) };
   }
   const { predictor, temperature, parameters } = await bestOf(requireRun());
-  if (!run.viewer) return { view: await plainView(series, run.record, predictor), next: {} };
+  if (!run.viewer) {
+    return { view: await plainView(series, run.record, predictor as Predictor<ClassPrediction>), next: {} };
+  }
   return { view: await run.viewer.view(series, parameters, temperature), next: await next(moment) };
 }
 
@@ -282,52 +277,43 @@ export async function next(at: number): Promise<Next> {
   moment = at;
   const series = shownSeries();
   if (!info || !series) return {};
-  if (!forecaster) return { plane: await run?.viewer?.plane(moment, info.gap, info.channels) };
+  if (steps === undefined) return { plane: await run?.viewer?.plane(moment, info.gap, info.channels) };
+  // A forecast needs the calibration, which follows the training.
+  if (!run || run.parameters) return {};
+  const { predictor } = await bestOf(run);
   const { times, values } = series;
-  const past = { times: times.slice(0, moment + 1), values: values.slice(0, moment + 1) };
-  return { forecast: await forecastOf(forecaster, past) };
+  const end = Math.max(0, times.length - pastSteps(steps)) + moment + 1;
+  const past = { ...series, times: times.slice(0, end), values: values.slice(0, end * info.channels.length) };
+  return { forecasts: await forecastsOf(predictor as Predictor<ForecastPrediction>, namesOf(), past) };
 }
 
-/** The series that the page shows; of a curve with a forecast, the past. */
+/** Names of the channels, and the notation of the times. */
+function namesOf(): Pick<SeriesSet, "channels" | "times"> {
+  const { channels, timeKind } = info!;
+  return { channels: channels.map(({ name }) => name), times: timeKind };
+}
+
+/** Sees the states of a model that classifies, if that is possible. */
+function viewerOf(config: RunConfig, record: DataRecord): Viewer | undefined {
+  return record.windows ? undefined : makeViewer(config as RunConfig & SeriesSettings, record);
+}
+
+/** The series that the page shows. */
 function shownSeries(): Series | undefined {
-  if (typeof shown !== "string") return drawnSeries(shown);
-  const series = set?.series.find(({ name }) => name === shown);
-  if (!series || !forecaster) return series;
-  return { ...series, times: series.times.slice(0, pastSteps), values: series.values.slice(0, pastSteps) };
-}
-
-/** View of a model whose states cannot be seen: the predictions of the observations so far. */
-async function plainView(
-  series: Series,
-  { channels, classes, time }: DataRecord,
-  predictor: Predictor<ClassPrediction>,
-): Promise<View> {
-  const { times, values } = series;
-  const prefixes = Array.from(times, (_, i) => ({
-    ...{ name: `${i}`, label: -1 },
-    times: times.slice(0, i + 1),
-    values: values.slice(0, (i + 1) * channels.length),
-  }));
-  const names = channels.map(({ name }) => name);
-  const found = await predictor.predict({
-    ...{ name: "prefixes", channels: names, times: time.kind, classes, series: prefixes },
-  });
-  return {
-    ...{ name: series.name, label: classes[series.label], timeKind: time.kind, times: [...times] },
-    observed: channels.map((_, c) => Array.from(times, (_, t) => values[t * channels.length + c])),
-    ...{ curveTimes: [], curve: [], kind: "", states: [], matrices: [] },
-    probabilities: classes.map((name) => found.map(({ probabilities }) => probabilities[name])),
-  };
+  return typeof shown === "string" ? set?.series.find(({ name }) => name === shown) : drawnSeries(shown);
 }
 
 function drawnSeries(rows: readonly Row[]): Series | undefined {
   if (rows.length === 0) return undefined;
-  const times = Float64Array.from(rows, ({ time }) => time);
+  // A drawing has dates of the data, because their calendar may lack others.
+  const isDated = steps !== undefined && info?.timeKind !== "number";
+  const dates = isDated ? set?.series[0].times.slice(-pastSteps(steps!)) : undefined;
+  const times = Float64Array.from(rows, ({ time }, i) => dates?.[i] ?? time);
   return { name: "drawn", times, values: Float64Array.from(rows.flatMap(({ values }) => values)), label: -1 };
 }
 
 /** Predicts the series of a table. */
-export async function predict(table: File): Promise<readonly ClassPrediction[]> {
+export async function predict(table: File): Promise<readonly Prediction[]> {
   const { predictor } = await bestOf(requireRun());
   return await predictor.predict(table);
 }
@@ -372,7 +358,7 @@ async function bestOf(run: OpenRun): Promise<Best> {
 /** Forgets the run. */
 function close(): void {
   run?.memory[Symbol.dispose]();
-  [run, best, forecaster] = [undefined, undefined, undefined];
+  [run, best] = [undefined, undefined];
 }
 
 function requireData(): SeriesSet {

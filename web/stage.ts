@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** The stage of a page: the pad, the prediction, and the inside of the model along the shown series, which plays. */
-import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
+import { counted, escapeText, formatNumber, formatPercent } from "../src/charts/format.ts";
 import type { Client } from "./client.ts";
 import { drawCharts, forecastChart, matrixPictures, timeText, viewCharts } from "./drawings.ts";
 import { byId, oneAtATime, showFault } from "./elements.ts";
 import type { DataInfo, Look, Next, Shown } from "./messages.ts";
+import { pastSteps } from "./future.ts";
 import { drawingPad, type Pad } from "./pad.ts";
 
 /** Milliseconds between two moments of a series that plays. */
@@ -41,6 +42,8 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
   /** The colours of the page, which may follow a switch or the system. */
   const scheme = () => getComputedStyle(play).getPropertyValue("--card").trim() === "#fff" ? "light" : "dark";
   let info: DataInfo | undefined;
+  /** Index of the channel that is drawn over time. */
+  let channel = 0;
   let found: Look | undefined;
   let [shown, moment, isPlaying, waited]: [Shown, number, boolean, number] = [[], 0, false, 0];
   let isLooking = false;
@@ -69,24 +72,26 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
   /** Asks for the predictions after the moment. */
   const askNext = oneAtATime(async () => {
     const current: Look | undefined = found;
-    if (!current || !current.next.plane && !info?.futureSteps) return;
+    if (!current || !current.next.plane && info?.futureSteps === undefined) return;
     const next = await call("next", moment);
     if (found === current) showNext(next ?? {});
   });
 
-  function showNext({ plane, forecast }: Next): void {
+  function showNext({ plane, forecasts }: Next): void {
     pad.showPlane(plane);
-    pad.showForecast(forecast);
-    if (!info?.futureSteps) return;
+    const forecast = forecasts?.[channel];
+    pad.showForecast(forecast, moment);
+    if (info?.futureSteps === undefined) return;
     const [mean, low, high] = [forecast?.mean, forecast?.low, forecast?.high].map((all) =>
-      all?.[0].toFixed(2)
+      formatNumber(all?.[0] ?? NaN, 3)
     );
     byId("answer").textContent = forecast
       ? `${counted(moment + 1, "observation")}. Next: ${mean}, with 80 % probability from ${low} to ${high}`
-      : "Draw the past of a curve: its future follows.";
-    const { times, observed: [values] } = found?.view ?? { times: [], observed: [[]] };
-    const past = { x: times.slice(0, moment + 1), y: values.slice(0, moment + 1) };
-    void drawCharts(byId("charts"), forecast ? [forecastChart(past, forecast)] : []);
+      : info.trained || forecasts
+      ? "Draw the past of a curve: its future follows."
+      : "No model is trained yet: press Train.";
+    const { name } = info.channels[channel];
+    void drawCharts(byId("charts"), forecast ? [forecastChart(found!.view, name, channel, forecast)] : []);
   }
 
   function show(answer: Look | undefined): void {
@@ -121,7 +126,9 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
         shares[i]
       }" max="1" aria-label="${text}"></progress>`;
     }).join("");
-    if (!info?.futureSteps) void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
+    if (info?.futureSteps === undefined) {
+      void drawCharts(byId("charts"), view ? viewCharts(view, moment, names) : []);
+    }
     byId("matrices").innerHTML = view ? matrixPictures(view, moment, scheme()) : "";
   }
 
@@ -187,12 +194,17 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
     set isPlaying(on) {
       setPlaying(on);
     },
-    use(given, channel = 0) {
-      info = given;
-      const isPlane = given.channels.length === 2;
-      const { futureSteps = 0 } = given;
-      const most = length + futureSteps;
-      pad.use({ ...given, length: most, drawn: length, channel: isPlane ? undefined : channel });
+    use(given, wanted = 0) {
+      [info, channel] = [given, wanted];
+      const { futureSteps, channels } = given;
+      const isPlane = channels.length === 2 && futureSteps === undefined;
+      const drawn = futureSteps === undefined ? length : pastSteps(futureSteps);
+      pad.use({
+        ...given,
+        length: drawn + (futureSteps ?? 0),
+        drawn,
+        channel: isPlane ? undefined : channel,
+      });
       [shown, moment] = [given.series[0]?.name ?? [], 0];
       show(undefined);
     },

@@ -122,7 +122,12 @@ const optionTexts: Readonly<Record<string, string>> = {
     model: "the model",
     device: "the device",
   },
-  ...{ method: "the solver", epochs: "the number of epochs", data: "the data" },
+  ...{
+    method: "the solver",
+    epochs: "the number of epochs",
+    data: "the data",
+    horizon: "the forecast steps",
+  },
 };
 
 function faultOf(error: unknown): Fault {

@@ -34,6 +34,7 @@ export interface DenoDoc {
 
 interface Export {
   readonly name: string;
+  readonly kind: string;
   readonly place: Place;
   readonly documentation: Documentation;
   readonly modules: Set<string>;
@@ -58,10 +59,13 @@ export async function referencePages(
   const pathOf = pathsBelow(Object.keys(described.nodes));
   const exports = exportsOf(described, (file) => modules.get(pathOf(file))!);
   const pageOf = new Map(exports.map(({ name, place }) => [name, pathOf(place.filename).split("/")[1]]));
+  const values = new Set(exports.filter(({ kind }) => !typeKinds.includes(kind)).map(({ name }) => name));
+  /** Functions and classes come before types. */
+  const inOrder = (a: string, b: string) => Number(values.has(b)) - Number(values.has(a)) || byLetters(a, b);
   const pages = new Map<string, string>();
   for (const page of [...new Set(pageOf.values())].sort()) {
     const part = Object.entries(described.nodes).find(([file]) => pathOf(file) === `src/${page}/mod.ts`)?.[1];
-    const names = [...pageOf].filter(([, on]) => on === page).map(([name]) => name).sort(byLetters);
+    const names = [...pageOf].filter(([, on]) => on === page).map(([name]) => name).sort(inOrder);
     const sections = [`# ${page}`, ...part ? [documentationText(part.module_doc ?? {}, pageOf)] : []];
     for (const name of names) {
       const declarations = exports.filter((exported) => exported.name === name);
@@ -76,7 +80,7 @@ export async function referencePages(
   }
   const list = [...pages.keys()].map((page) => {
     const names = exports.filter(({ name }) => pageOf.get(name) === page).map(({ name }) => name);
-    const links = [...new Set(names)].sort(byLetters).map((name) => linkTo(name, page));
+    const links = [...new Set(names)].sort(inOrder).map((name) => linkTo(name, page));
     return `## [${page}](/${referenceFolder}/${page}.html)\n\n${links.join(", ")}`;
   });
   pages.set("index", `# Reference\n\nEvery export, by the folder of its source.\n\n${list.join("\n\n")}\n`);
@@ -85,6 +89,9 @@ export async function referencePages(
 
 const linkTo = (name: string, page: string) =>
   `[\`${name}\`](/${referenceFolder}/${page}.html#${name.toLowerCase()})`;
+
+/** Kinds of declarations that are no values. */
+const typeKinds = ["interface", "typeAlias"];
 
 const byLetters = (a: string, b: string) => a.toLowerCase() < b.toLowerCase() ? -1 : 1;
 
@@ -105,7 +112,13 @@ function exportsOf({ nodes }: DenoDoc, specifierOf: (file: string) => string): E
   const keyOf = (name: string, { filename, line }: Place) => `${name} ${filename} ${line}`;
   for (const { name, kind, location, jsDoc = {} } of found) {
     if (kind === "reference") continue;
-    known.set(keyOf(name, location), { name, place: location, documentation: jsDoc, modules: new Set() });
+    known.set(keyOf(name, location), {
+      name,
+      kind,
+      place: location,
+      documentation: jsDoc,
+      modules: new Set(),
+    });
   }
   for (const { file, name, location, def } of found) {
     const key = keyOf(name, def?.target ?? location);

@@ -1,8 +1,6 @@
 /** Trains the models that come with the playground, from the seed of the playground, and writes an archive of each. */
 import { gzipSync } from "node:zlib";
 import { zipEntries, zipOf } from "../../src/data/zip.ts";
-import { forecast } from "../../src/series/run/learn.ts";
-import { futureModel, futureName, futureSet } from "../../web/future.ts";
 import type { Choice, DataName } from "../../web/messages.ts";
 import { load, save, train } from "../../web/session.ts";
 import { trainedModels, trainedName } from "../../web/trained.ts";
@@ -27,20 +25,16 @@ async function smallArchive(archive: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
   return zipOf(files);
 }
 
-async function trainClasses(data: DataName, model: string): Promise<Uint8Array<ArrayBuffer>> {
+async function trainOn(data: DataName, model: string): Promise<Uint8Array<ArrayBuffer>> {
   await load(data);
   await train({ ...choice, model }, new AbortController().signal, () => Promise.resolve());
   return await save();
 }
 
-async function trainFuture(): Promise<Uint8Array<ArrayBuffer>> {
-  return zipOf((await forecast(futureSet(), { ...futureModel, device: "cpu" })).files);
-}
-
 /** @param out Folder of the page. */
 export async function writeTrained(out: string): Promise<void> {
   for (const [data, model] of trainedModels) {
-    const archive = data === futureName ? await trainFuture() : await trainClasses(data, model);
-    await Deno.writeFile(`${out}/${trainedName(data, model)}`, gzipSync(await smallArchive(archive)));
+    const archive = await smallArchive(await trainOn(data, model));
+    await Deno.writeFile(`${out}/${trainedName(data, model)}`, gzipSync(archive));
   }
 }

@@ -1,9 +1,11 @@
 /**
  * Runs pages in Debian's Chromium: the example of the README with and without isolation from other origins, which is with threads and
- * shared memory and without, and bundled by Vite; the training in a worker of docs/guides/devices.md; and pages whose Content Security
+ * shared memory and without, and bundled by Vite; the training in a worker of docs/guides/devices.md; trained models, bundled by
+ * webpack, if this was built; and pages whose Content Security
  * Policies forbid workers from blobs or WebAssembly. Any other error of a page is a failure.
  */
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import puppeteer from "puppeteer-core";
 import { isolation, serve } from "./server.js";
 
@@ -33,6 +35,13 @@ const cases = [
     path: "built/worker.html",
     headers: isolation,
     expected: /^step 80: loss 0\.0\d+; long tasks of the page: 0$/,
+  },
+  {
+    name: "bundled by webpack",
+    path: "webpack.html",
+    headers: {},
+    needs: "built/webpack/main.js",
+    expected: /^10 models and 10 damaged runs; a model of the page predicts b$/,
   },
   {
     name: "policy without blobs",
@@ -96,7 +105,8 @@ const browser = await puppeteer.launch({
   args: ["--no-sandbox"],
 });
 try {
-  for (const { name, expected, ...rest } of cases) {
+  for (const { name, expected, needs, ...rest } of cases) {
+    if (needs && !existsSync(needs)) continue;
     const printed = await firstLine(browser, rest);
     assert.match(printed, expected, name);
     console.log(`Chromium, ${name}: ${printed}`);

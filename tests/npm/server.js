@@ -9,10 +9,10 @@ export const isolation = {
   "cross-origin-embedder-policy": "require-corp",
 };
 
-/** Serves the files of the current folder with these headers. */
-export async function serve(headers) {
+/** Serves the files of a folder with these headers. */
+export async function serve(headers, root = ".") {
   const server = createServer(({ url }, response) => {
-    const path = `.${new URL(url, "http://localhost").pathname}`;
+    const path = `${root}${new URL(url, "http://localhost").pathname}`;
     const isFound = existsSync(path);
     response.writeHead(isFound ? 200 : 404, { ...headers, "content-type": types[path.split(".").at(-1)] ?? "" });
     response.end(isFound ? readFileSync(path) : undefined);

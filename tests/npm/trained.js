@@ -3,17 +3,27 @@
 /** Names of the files that a model needs. */
 const needed = ["config.json", "data.json", "best.safetensors"];
 
-function requireEqual(found, expected, what) {
-  const [a, b] = [found, expected].map((value) => JSON.stringify(value));
-  if (a !== b) throw new Error(`${what}: ${a}, expected ${b}`);
+/** Whether two values of JSON are equal. Numbers may differ by a tolerance. */
+function isClose(a, b, tolerance) {
+  if (typeof a === "number") return Math.abs(a - b) <= tolerance;
+  if (a === null || typeof a !== "object") return a === b;
+  const names = Object.keys(a);
+  return names.join() === Object.keys(b ?? {}).join() && names.every((name) => isClose(a[name], b[name], tolerance));
 }
 
 /**
  * @param openTrained The function of `@weft/weft/series`.
  * @param read Reads the bytes of a file in the folder with the models.
+ * @param tolerance Largest difference of a number from the number in Deno.
  * @returns The number of checked models and errors.
  */
-export async function checkTrained(openTrained, read) {
+export async function checkTrained(openTrained, read, tolerance = 0) {
+  const requireEqual = (found, expected, what) => {
+    const [a, b] = [found, expected].map((value) => JSON.stringify(value));
+    if (a !== b && !(b && isClose(JSON.parse(a), JSON.parse(b), tolerance))) {
+      throw new Error(`${what}: ${a}, expected ${b}`);
+    }
+  };
   const { models, faults, wrong } = JSON.parse(new TextDecoder().decode(await read("expected.json")));
   const filesOf = async (folder, names = needed) =>
     Object.fromEntries(await Promise.all(names.map(async (name) => [name, await read(`${folder}/${name}`)])));

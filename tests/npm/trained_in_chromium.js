@@ -1,9 +1,10 @@
 /**
- * Checks trained models in a page of Debian's Chromium, and the page of docs/guides/predictions.md, which is in `predictions.html`.
+ * Checks trained models in a page of Debian's Chromium, the page of docs/guides/predictions.md, which is in `predictions.html`, and the
+ * component of Next of docs/guides/web_page.md, if it was built.
  * The pages are not isolated from other origins: the tests of the library and the example of the README run with and without isolation.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import puppeteer from "puppeteer-core";
 import { serve } from "./server.js";
 
@@ -50,6 +51,17 @@ try {
   assert.deepEqual(JSON.parse(await answers()), models.find(({ name }) => name === "ensemble").answers);
   console.log("Chromium: a folder and a table that a user chooses");
   server.close();
+  if (existsSync("next/out")) {
+    const server = await serve({}, "next/out");
+    const { page } = await open(browser, server, "index.html");
+    // React hears the events of an element after it has given the element this property.
+    await page.waitForFunction(() => Object.keys(document.querySelector("input")).some((name) => name.startsWith("__reactProps")));
+    await (await page.$("input")).uploadFile("trained/classifier/new.csv");
+    await page.waitForFunction(() => document.querySelector("output").textContent !== "");
+    assert.deepEqual(JSON.parse(await page.$eval("output", ({ textContent }) => textContent)), models[0].answers);
+    console.log("Chromium: a component of Next predicts a table");
+    server.close();
+  }
 } finally {
   await browser.close();
 }

@@ -261,7 +261,7 @@ async function checkTables(start) {
 
   await upload("machines.csv", ["ID,Timestamp,speed,heat,kind", ...rows.map((row) => [...row, Number(row[0].slice(1)) % 2 ? "ok" : "worn"].join())]);
   await waitFor(page, "status", "machines.csv is read: 12 series");
-  assert.deepEqual(await values(), ["observations", "ID", "Timestamp", "kind"]);
+  assert.deepEqual(await values(), ["classify", "observations", "ID", "Timestamp", "kind"]);
   assert.equal(await page.$$eval("#first-rows tbody tr", (rows) => rows.length), 5);
   assert.equal(await page.$eval("#example", ({ selectedOptions: [{ text }] }) => text), "own table: machines.csv");
   await waitFor(page, "how", "right is speed, up is heat");
@@ -281,6 +281,9 @@ async function checkTables(start) {
   await upload("one.csv", ["series,time,x,label", ...rows.map(([a, b, c]) => `${a},${b},${c},same`)]);
   await waitFor(page, "fault", "only the label");
   await upload("none.csv", ["series,time,x", ...rows.map(([a, b, c]) => `${a},${b},${c}`)]);
+  await waitFor(page, "status", "none.csv is read: 12 series");
+  assert.equal((await values())[0], "forecast");
+  await page.select("#task", "classify");
   await waitFor(page, "fault", "the choice Label");
   assert.equal(await page.$eval("#label-column", (list) => list.ariaInvalid), "true");
   await upload("two.csv", ["series,time,x,label", "a,0,1,up", "a,1,2,up", "b,0,2,down", "b,1,1,down"]);
@@ -288,7 +291,7 @@ async function checkTables(start) {
   assert.equal(await isDisabled(), true);
   await upload("whole.csv", ["name,label,0,1,2,3", ...Array.from({ length: 8 }, (_, i) => `s${i},${i % 2 ? "up" : "down"},1,2,${i % 2 ? "3,4" : "1,0"}`)]);
   await waitFor(page, "status", "whole.csv is read: 8 series");
-  assert.equal((await values())[0], "rows");
+  assert.equal((await values())[1], "rows");
 
   await page.select("#example", "spirals");
   await waitFor(page, "status", "trained: [0-9.]+ %");
@@ -322,6 +325,37 @@ async function checkFuture(start) {
   assert.equal(await textOf(opened.page, "answer"), answer);
   await opened.page.select("#example", "spirals");
   await waitFor(opened.page, "status", "^Neural CDE, trained");
+
+  // A visitor's table: the forecast after its end, and a link that contains the table and the training.
+  const days = Array.from({ length: 120 }, (_, t) => {
+    const date = new Date(Date.UTC(2026, 0, 1 + t)).toISOString().slice(0, 10);
+    return `${date},${(20 + t / 10 + 5 * Math.sin(t * 2 * Math.PI / 7)).toFixed(1)}`;
+  });
+  await page.bringToFront();
+  await (await page.$("#table")).uploadFile(tableFile("sales.csv", ["date,sales", ...days]));
+  await waitFor(page, "status", "sales.csv is read: 1 series");
+  await waitFor(page, "answer", "No model is trained yet");
+  await page.$eval("#steps", (input) => {
+    input.value = "7";
+    input.dispatchEvent(new Event("change"));
+  });
+  await page.waitForFunction(() => document.getElementById("moment").max === "13", { timeout });
+  await page.select("#model", "exponential-smoothing");
+  await page.click("#train");
+  await waitFor(page, "status", "^Done: Better than the .* forecast");
+  await waitFor(page, "answer", "^14 observations. Next: [0-9.]+, with 80 % probability");
+  const next = await textOf(page, "answer");
+  console.log(`forecast of a table: ${await textOf(page, "status")} ${next}`);
+  await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/sales-${state}.png`, fullPage: true });
+  await page.evaluate(() => navigator.clipboard.writeText = () => Promise.resolve());
+  await page.click("#share");
+  await waitFor(page, "status", "copied with your table");
+  const shared = await openPlayground(browser, server, { state: await page.evaluate(() => location.hash) });
+  await waitFor(shared.page, "answer", "^14 observations");
+  assert.equal(await textOf(shared.page, "answer"), next);
+  assert.equal(await shared.page.$eval("#model", ({ value }) => value), "exponential-smoothing");
+  assert.match(await textOf(shared.page, "command"), /--data sales.csv .*--model exponential-smoothing .*--horizon 7$/m);
+  assert.deepEqual(shared.faults, []);
   assert.deepEqual([...faults, ...opened.faults], []);
   await browser.close();
   server.close();
@@ -400,8 +434,8 @@ async function checkFiles() {
     const [command, ...first] = deno;
     const args = [...first, "task", "--quiet", "predict", join(run, "weft-run"), table];
     const printed = execFileSync(command, args, { cwd: repository, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    const rows = printed.trimEnd().split("\n").map((line) => JSON.parse(line)).map(({ series, label, probabilities }) =>
-      [series, label, ...Object.values(probabilities)].join());
+    const rows = printed.trimEnd().split("\n").map((line) => JSON.parse(line)).map(({ series, label, probability, probabilities }) =>
+      [series, label, probability, ...Object.values(probabilities)].join());
     assert.deepEqual(csv.trimEnd().split("\n").slice(1), rows, `${model}: predictions of deno task predict`);
     for (const [kind, path] of [["zip archive", zip], ["folder", join(run, "weft-run")]]) {
       await drop(session, path);
@@ -426,6 +460,12 @@ async function checkFiles() {
   await page.click("#train");
   await waitFor(page, "status", "^Done");
   console.log(`a dropped table: ${await textOf(page, "status")}`);
+  const [accuracy] = /[0-9.]+ %/.exec(await textOf(page, "status"));
+  const [, , , ...args] = (await textOf(page, "command")).match(/deno task train.*/)[0].split(" ");
+  args[args.indexOf("easy.csv")] = easyTable();
+  const printed = execFileSync(deno[0], [...deno.slice(1), "task", "--quiet", "train", ...args, "--out", folder], { cwd: repository, encoding: "utf8", stdio: "pipe" });
+  assert.match(printed, new RegExp(`${accuracy} of the series are classified correctly`));
+  console.log(`the same by command: ${args.join(" ")}`);
   await page.select("#device", "webgpu");
   await page.click("#train");
   await waitFor(page, "fault", "^unusable-option: WebGPU is missing: .*; choose the CPU");
@@ -506,7 +546,7 @@ async function checkKeyboard() {
   const zip = await saved(session, () => keyboard.press("Enter"));
   assert.ok("weft-run/best.safetensors" in unzipSync(readFileSync(zip)));
   await keyboard.down("Shift");
-  await focus("table");
+  await focus("own");
   await keyboard.up("Shift");
   await session.send("Page.enable");
   await session.send("Page.setInterceptFileChooserDialog", { enabled: true });

@@ -209,3 +209,28 @@ Deno.test("the reference has the exports of a folder, with their modules and lin
       "Calls [`g`](/reference/nn.html#g) for a &lt; b.\n\n    y <= {@linkcode x}\n\nEnd.\n\n**Parameters**\n\n- `a`: `<x>`.\n",
   );
 });
+
+Deno.test("the reference has the functions of a folder before its types", async () => {
+  const location = { filename: "file:///w/src/nn/g.ts", line: 7 };
+  const symbol = (name: string, kind: string) => ({ name, declarations: [{ kind, location }] });
+  const symbols = [
+    symbol("Axis", "interface"),
+    symbol("B", "class"),
+    symbol("a", "function"),
+    symbol("Z", "typeAlias"),
+  ];
+  const described = {
+    nodes: { "file:///w/mod.ts": { symbols: [] }, "file:///w/src/nn/mod.ts": { symbols } },
+  };
+  const pages = await referencePages(
+    described,
+    new Map([["src/nn/mod.ts", "@w/w/nn"]]),
+    () => Promise.resolve(source),
+  );
+  assert.deepEqual(Array.from(pages.get("nn")!.matchAll(/^## (.*)/gm), ([, name]) => name), [
+    "a",
+    "B",
+    "Axis",
+    "Z",
+  ]);
+});

@@ -6,12 +6,18 @@ const rolesOf = async (text: string) => (await readColumns(new File([text], "tab
 
 Deno.test("the roles of columns are recognised by common names in any case", async () => {
   const layout = "observations";
-  const plain = { layout, series: "series", time: "time", label: "label" };
+  const plain = { task: "classify", layout, series: "series", time: "time", label: "label" };
   assert.deepEqual(await rolesOf("series,time,x,label\na,0,1,up\n"), plain);
-  const other = { layout, series: "Patient", time: "Date", label: "Class" };
+  const other = { task: "classify", layout, series: "Patient", time: "Date", label: "Class" };
   assert.deepEqual(await rolesOf("Date;Patient;rate;Class\n2024-01-01;p;1,5;ill\n"), other);
   const lines = '{"id":"a","t":0,"x":1,"target":"up"}\n{"id":"a","t":1,"x":2,"target":"up"}\n';
-  assert.deepEqual(await rolesOf(lines), { layout, series: "id", time: "t", label: "target" });
+  assert.deepEqual(await rolesOf(lines), {
+    task: "classify",
+    layout,
+    series: "id",
+    time: "t",
+    label: "target",
+  });
 });
 
 Deno.test("a table without times has a series in each row", async () => {
@@ -26,4 +32,11 @@ Deno.test("the first rows of a long table are read, with quoted fields, and with
   );
   assert.deepEqual(names, ["series", "time", "note"]);
   assert.deepEqual(first, [0, 1, 2, 3, 4].map((i) => ["s", `${i}`, "a, b"]));
+});
+
+Deno.test("a table of numbers without a class is for forecasts, unless a text may be the class", async () => {
+  const taskOf = async (text: string) => (await rolesOf(text)).task;
+  assert.equal(await taskOf("date,sales\n2026-01-01,3\n2026-01-02,\n"), "forecast");
+  assert.equal(await taskOf("series,time,x,result\na,0,1,up\n"), "classify");
+  assert.equal(await taskOf("name,0,1,2\na,1,2,3\n"), "classify");
 });

@@ -1,9 +1,8 @@
 /** The session of the playground's worker. */
 import assert from "node:assert/strict";
 import { DataError, WeftError } from "../../src/device/errors.ts";
-import { zipOf } from "../../src/data/zip.ts";
-import { forecast } from "../../src/series/run/learn.ts";
-import { futureModel, futureName, futureSet, futureSteps, pastSteps } from "../../web/future.ts";
+import type { ClassPrediction, ForecastPrediction } from "../../src/series/record/predictions.ts";
+import { futureName, futureSteps, pastSteps } from "../../web/future.ts";
 import type { Choice, Row } from "../../web/messages.ts";
 import { load, look, lookAgain, next, open, predict, save, testSeries, train } from "../../web/session.ts";
 
@@ -17,7 +16,8 @@ async function trainOnSpirals(change: Partial<Choice>, stopped = signal, onEpoch
 }
 
 /** Predictions of the series of the test set. */
-const predictions = () => predict(new File([testSeries()], "test.csv"));
+const predictions = async () =>
+  await predict(new File([testSeries()], "test.csv")) as readonly ClassPrediction[];
 
 /** A drawn half circle. */
 const drawn: Row[] = [0, 1, 2, 3, 4, 5].map((i) => ({
@@ -70,20 +70,51 @@ Deno.test("a model without access to its states shows the predictions of the obs
 });
 
 Deno.test("the forecast continues the season of a drawn curve, within its interval [cpu]", async () => {
-  const { files } = await forecast(futureSet(), { ...futureModel, device: "cpu" });
-  const info = await load(futureName, { trained: new File([zipOf(files)], "future.zip") });
-  assert.equal(info.futureSteps, futureSteps);
+  const { series: [{ name }], futureSteps: steps, trained } = await load(futureName);
+  assert.deepEqual([steps, trained], [futureSteps, undefined]);
+  const past = pastSteps(futureSteps);
+  const { view, next: untrained } = (await look(name, past))!;
+  assert.deepEqual([view.times.at(-1), view.times.length, untrained], [119, past, {}]);
+  const { verdict } = await train({ ...choice, model: "autoregression" }, signal, async () => {});
+  assert.match(verdict!, /^Better than the seasonal naive forecast/);
+  await load(futureName, { trained: new File([await save()], "future.zip") });
   const season = (t: number) => Math.sin(t / 2);
-  const rows = Array.from({ length: pastSteps }, (_, time): Row => ({ time, values: [season(time)] }));
-  const { next: { forecast: found }, view } = (await look(rows, pastSteps - 1))!;
-  assert.equal(view.times.length, pastSteps);
-  const { times, mean, low, high } = found!;
-  assert.deepEqual(times, Array.from({ length: futureSteps }, (_, i) => pastSteps + i));
+  const rows = Array.from({ length: past }, (_, time): Row => ({ time, values: [season(time)] }));
+  const { next: { forecasts: [found] = [] } } = (await look(rows, past - 1))!;
+  const { times, mean, low, high } = found;
+  assert.deepEqual(times, Array.from({ length: futureSteps }, (_, i) => past + i));
   const inside = times.filter((t, i) => low[i] <= season(t) && season(t) <= high[i]);
   assert.ok(inside.length >= futureSteps / 2, `${inside.length} steps within the interval`);
   assert.ok(mean.every((value, i) => i >= 6 || Math.abs(value - season(times[i])) < 0.4), `${mean}`);
-  assert.equal((await look(rows.slice(0, 2), 1))!.next.forecast, undefined);
-  assert.equal((await look(info.series[0].name, 10))!.next.forecast!.times[0], 11);
+  assert.equal((await look(rows.slice(0, 2), 1))!.next.forecasts, undefined);
+  // The shown part of a series ends with its last observation.
+  assert.equal((await look(name, past - 1))!.next.forecasts![0].times[0], 120);
+  assert.equal((await look(name, 10))!.next.forecasts![0].times[0], 120 - past + 11);
+});
+
+Deno.test("a table of days is forecast after its end, and for drawn values [cpu]", async () => {
+  const day = (t: number) => new Date(Date.UTC(2026, 0, 1 + t)).toISOString().slice(0, 10);
+  const rows = Array.from(
+    { length: 120 },
+    (_, t) => `${day(t)},${10 + 3 * Math.sin(t * 2 * Math.PI / 7)},${t}`,
+  );
+  const table = new File([["date,sales,stock", ...rows].join("\n")], "sales.csv");
+  const options = { task: "forecast", steps: 7, table: { time: "date" } } as const;
+  const { channels, timeKind, series: [{ name }] } = await load(table, options);
+  assert.deepEqual([channels.map(({ name }) => name), timeKind], [["sales", "stock"], "date"]);
+  for (const model of ["exponential-smoothing", "neural-cde"]) {
+    const { command } = await train({ ...choice, model, epochs: 2 }, signal, async () => {});
+    assert.match(command!, /^deno task train own-series --data sales.csv --time date --model .*--horizon 7/);
+    const { view, next: { forecasts: [sales, stock] = [] } } = (await look(name, 13))!;
+    assert.equal(view.times.length, 14);
+    assert.deepEqual([sales.times[0] - view.times.at(-1)!, sales.mean.length], [86_400, 7]);
+    assert.ok(model === "neural-cde" || Math.abs(stock.mean[6] - 126) < 5, `${stock.mean}`);
+    const drawn = [1, 2, 3, 4, 5].map((value, i) => ({ time: 86_400 * i, values: [value, NaN] }));
+    assert.equal((await look(drawn, 4))!.next.forecasts![0].mean.length, 7);
+  }
+  const expected = await predict(table) as readonly ForecastPrediction[];
+  assert.equal((await open([new File([await save()], "run.zip")], "cpu")).futureSteps, 7);
+  assert.deepEqual(await predict(table), expected);
 });
 
 Deno.test("the matrices of a view are the parts of the state [cpu]", async () => {

@@ -11,9 +11,14 @@ import type { Prediction } from "../record/predictions.ts";
  * removes.
  */
 export function predictionsAsCsv(predictions: readonly Prediction[]): string {
+  return csvOf(predictionRows(predictions));
+}
+
+/** The rows of {@linkcode predictionsAsCsv}: first the names of the columns. */
+export function predictionRows(predictions: readonly Prediction[]): (string | number)[][] {
   const rows = predictions.flatMap(rowsOf).map((row) => new Map(row));
   const columns = [...rows[0]?.keys() ?? []];
-  return csvOf([columns, ...rows.map((row) => columns.map((name) => row.get(name)!))]);
+  return [columns, ...rows.map((row) => columns.map((name) => row.get(name)!))];
 }
 
 /**
