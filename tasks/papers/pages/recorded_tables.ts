@@ -109,10 +109,9 @@ interface StateTrackingLine {
   readonly long: number;
 }
 
-/** Mean accuracies in percent of each task, from the runs of `deno task bench state-tracking`. */
-async function stateTracking(): Promise<string> {
+/** Mean accuracies in percent of some tasks, from the runs of `deno task bench state-tracking`. */
+async function stateTracking(tasks: readonly string[]): Promise<string> {
   const runs = await readJsonLines<StateTrackingLine>(`${recordedFolder}/state-tracking.jsonl`);
-  const tasks = [...new Set(runs.map(({ task }) => task))];
   const models = [...new Set(runs.map(({ model }) => model))];
   const rows = models.map((model) => [
     model,
