@@ -1,5 +1,6 @@
 /** Latent models of a system: the next observation and the time gap after an action. */
 import {
+  arange,
   BetweenObservations,
   concatenate,
   crossEntropy,
@@ -21,6 +22,8 @@ import {
 } from "@weft/weft";
 import { meanOfDecisions } from "../environment_model.ts";
 import { gapClasses, gapRange } from "./problem.ts";
+import { mujoco } from "../../recipes/mujoco.ts";
+import { valuesOf } from "../../recipes/recipe.ts";
 
 /** The learning rules of the fast weights. */
 export const fastWeightRules = { hebb: hebbRule, delta: deltaRule } as const;
@@ -44,13 +47,10 @@ export interface LatentModelOptions extends ParameterOptions {
   readonly rule: keyof typeof fastWeightRules;
 }
 
-/** Relative and absolute tolerance of an adaptive solver (appendix B). */
-const tolerances = { rtol: 1e-5, atol: 1e-6 };
-
-/** Features of the layer between the encoder and the distribution of the first latent state. */
-const distributionWidth = 20;
-/** Features of the hidden layer of the network of time gaps. */
-const timerWidth = 20;
+const { distributionWidth, timerWidth, fieldDepth, relativeTolerance: rtol, absoluteTolerance: atol } =
+  valuesOf(
+    mujoco.rules,
+  );
 
 /** Decisions with the time along the second axis. Gaps are in time steps, and zero after the end of an episode. */
 export interface Windows {
@@ -99,8 +99,8 @@ interface Cell<S extends Latent> {
 type CellOptions = LatentModelOptions & { readonly inputs: number };
 
 const solverOf = ({ method, hidden }: LatentModelOptions) => ({
-  ...{ method, width: hidden, depth: 2 },
-  ...(method === "dopri5" ? tolerances : {}),
+  ...{ method, width: hidden, depth: fieldDepth },
+  ...(method === "dopri5" ? { rtol, atol } : {}),
 });
 
 /** A linear map of input and latent state, then an ODE: the latent ODE of Du et al. and of the authors' code. */
@@ -187,9 +187,13 @@ function make<S extends Latent>(
     start: (batch, key) => cell.start(normal(key, [batch, hidden], { dtype })),
     next,
     decode: (latent, state) => decode(cell.read(latent), state),
-    gapAfter: (latent, input) =>
-      timer(concatenate([input, cell.read(latent)], -1)).argmax(-1).expandDims(-1).cast(input.dtype)
-        .add(gapRange.least),
+    gapAfter(latent, input) {
+      const logits = timer(concatenate([input, cell.read(latent)], -1));
+      // Compiled loops have no argmax.
+      const isBest = logits.greaterEqual(logits.max(-1, { keepDims: true })).cast(input.dtype);
+      const total = isBest.mul(arange(gapClasses, { dtype })).sum(-1, { keepDims: true });
+      return total.div(isBest.sum(-1, { keepDims: true })).add(gapRange.least);
+    },
     errors({ states, actions, gaps }, key) {
       const length = actions.shape[1];
       const before = states.slice(1, 0, length);

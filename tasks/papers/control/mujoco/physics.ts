@@ -55,14 +55,31 @@ export interface Simulation {
 
 let engine: Promise<Engine> | undefined;
 
+/** Options of the package: a function that instantiates the engine's code. */
+interface LoadOptions {
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): void;
+}
+
 async function loadEngine(): Promise<Engine> {
   try {
-    const { default: load }: { default: () => Promise<Engine> } = await import(physicsPackage);
-    return await load();
+    const { default: load }: { default: (options: LoadOptions) => Promise<Engine> } = await import(
+      physicsPackage
+    );
+    // An import needs no permission. The package itself would read the file, which `deno task train` may not.
+    // @ts-expect-error: TypeScript does not know imports in the source phase.
+    const module: WebAssembly.Module = await import.source(`${physicsPackage}/mujoco.wasm`);
+    return await load({
+      instantiateWasm(imports, done) {
+        WebAssembly.instantiate(module, imports).then((instance) => done(instance, module));
+      },
+    });
   } catch (cause) {
     engine = undefined;
     throw new Error(
-      `MuJoCo: ${physicsPackage} cannot be loaded; check the connection to registry.npmjs.org, which the first run needs`,
+      `Simulation: ${physicsPackage} cannot be loaded; the first run needs a connection to registry.npmjs.org`,
       { cause },
     );
   }

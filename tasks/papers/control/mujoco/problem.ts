@@ -5,6 +5,7 @@
  */
 import type { Tensor } from "@weft/weft";
 import type { PhysicsState } from "./physics.ts";
+import { mujoco } from "../../recipes/mujoco.ts";
 
 /** A system in a plane that is rewarded for its motion along x. */
 export interface Problem {
@@ -37,7 +38,10 @@ export interface Problem {
 }
 
 /** Shortest and longest time gaps, in time steps of the engine. Gaps are whole numbers. */
-export const gapRange = { least: 1, largest: 7 } as const;
+export const gapRange = {
+  least: mujoco.rules.leastGap.value,
+  largest: mujoco.rules.largestGap.value,
+} as const;
 
 /** Number of possible time gaps. */
 export const gapClasses = gapRange.largest - gapRange.least + 1;

@@ -4,6 +4,8 @@ import type { ActorCritic } from "../actor_critic.ts";
 import type { Latent, LatentModel } from "./latent_model.ts";
 import type { Normalizer } from "./normalizer.ts";
 import { predictedAlive, predictedReward, type Problem } from "./problem.ts";
+import { mujoco } from "../../recipes/mujoco.ts";
+import { valuesOf } from "../../recipes/recipe.ts";
 
 /** Options of {@linkcode SamplingPlanner}. */
 export interface SamplingPlannerOptions {
@@ -22,10 +24,8 @@ export interface SamplingPlannerOptions {
 /** The action `(1, actions)` for a normalized observation `(1, values)` and the latent state of the episode. */
 export type SamplingPlanner = (state: Tensor, latent: Latent, key: Key) => Tensor;
 
-/** Standard deviation of the noise of the actor's actions. */
-export const actionNoise = 0.1;
-/** Fraction of the plans whose first actions are averaged. */
-const eliteShare = 1 / 20;
+/** Standard deviation of the noise of the actor's actions, and fraction of the plans whose first actions are averaged. */
+const { actionNoise, eliteShare } = valuesOf(mujoco.rules);
 
 /**
  * Makes a planner, `mpc_search` of the authors' code. In the model, each plan follows the actor with noise. Its worth
