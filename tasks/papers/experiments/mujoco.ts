@@ -74,9 +74,9 @@ const options: OptionSchema = {
     help: "decisions of an epoch; the first has three times as many",
     default: 5000,
   }),
-  windows: sizeOption({ group: "data", help: "training windows of an epoch", default: 12_800 }),
+  windows: sizeOption({ group: "data", help: "training windows of an epoch", default: 25_600 }),
   planLength: sizeOption({ help: "decisions of a plan and of a training window", default: 10 }),
-  candidates: sizeOption({ help: "plans of a decision", default: 100 }),
+  candidates: sizeOption({ help: "plans of a decision", default: 64 }),
   recipe: choiceOption({ group: "training", help: "settings", default: "short" }, recipes),
   ...trainingOptions({ epochs: 21, batchSize: 128, learningRate: 0.001 }),
 };
@@ -130,7 +130,7 @@ async function mujocoTask(problem: Problem, settings: MujocoSettings): Promise<T
         "state error": states,
         "gap error": gaps,
         divergence,
-        "return of the planner": collectedReturn.add(0),
+        "training return": collectedReturn.add(0),
         return: testReturn.add(0),
       };
     },
