@@ -55,10 +55,14 @@ const models: Readonly<Record<keyof typeof latentModels, ModelKind>> = {
   "latent-ode-rfwp": { takes: ["hidden", "method", "heads", "feedForward"] },
 };
 
+const defaultSizes = { heads: mujoco.settings.heads.value, feedForward: mujoco.settings.feedForward.value };
+
 const options: OptionSchema = {
-  ...pickOptions(modelOptions, ["model", "hidden", "heads", "feedForward"], {
-    model: "latent-ode-rfwp",
-    ...{ hidden: 128, heads: 16, feedForward: 512 },
+  ...pickOptions(modelOptions, ["model", "hidden"], { model: "latent-ode-rfwp", hidden: 128 }),
+  heads: sizeOption({ help: "heads of fast weights", implied: `${defaultSizes.heads}` }),
+  feedForward: sizeOption({
+    help: "features of the feedforward block of fast weights",
+    implied: `${defaultSizes.feedForward}`,
   }),
   method: choiceOption({ help: "method of the solver", default: "rk4" }, ["rk4", "dopri5"]),
   rule: choiceOption(
@@ -85,9 +89,8 @@ function experiment(name: string, summary: string, problem: Problem): ModelExper
   return modelRules({
     ...{ name, summary, options },
     models: () => models,
-    ...recipeDefaults(mujoco.settings),
-    prepare: (settings: MujocoSettings) => mujocoTask(problem, settings),
-  });
+    prepare: (settings: MujocoSettings) => mujocoTask(problem, { ...defaultSizes, ...settings }),
+  }, recipeDefaults(mujoco.settings));
 }
 
 async function mujocoTask(problem: Problem, settings: MujocoSettings): Promise<Task<Batch>> {

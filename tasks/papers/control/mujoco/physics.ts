@@ -98,12 +98,10 @@ export async function Simulation(xml: string): Promise<Simulation> {
   try {
     model = MjModel.from_xml_string(xml);
   } catch (cause) {
-    throw new Error(
-      `Simulation: MuJoCo refuses the model: ${cause instanceof Error ? cause.message : cause}`,
-      {
-        cause,
-      },
-    );
+    const reason = String(cause instanceof Error ? cause.message : cause).replace(/^.*Loading error: /, "");
+    throw new Error(`Simulation: MuJoCo refuses the model: ${reason.replaceAll(/\s+/g, " ").trim()}`, {
+      cause,
+    });
   }
   const data = new MjData(model);
   const check = (name: string, found: number, wanted: number) => {
