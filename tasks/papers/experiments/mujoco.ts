@@ -10,7 +10,7 @@ import {
   type Task,
   trainingOptions,
 } from "@weft/weft/train";
-import { Agent } from "../control/mujoco/agent.ts";
+import { Agent, policyInputs } from "../control/mujoco/agent.ts";
 import { drawStarts } from "../control/mujoco/episode.ts";
 import { hopper } from "../control/mujoco/hopper.ts";
 import {
@@ -40,6 +40,7 @@ interface MujocoSettings
   readonly planLength: number;
   readonly candidates: number;
   readonly windows: number;
+  readonly policyReads: (typeof policyInputs)[number];
 }
 
 /** In training, windows. In the test, the numbers of the episodes. */
@@ -81,6 +82,13 @@ const options: OptionSchema = {
   windows: sizeOption({ group: "data", help: "training windows of an epoch", default: 25_600 }),
   planLength: sizeOption({ help: "decisions of a plan and of a training window", default: 10 }),
   candidates: sizeOption({ help: "plans of a decision", default: 64 }),
+  policyReads: choiceOption(
+    {
+      help: "what the actor and the critic read: the observation, or also the latent state",
+      default: "observation",
+    },
+    policyInputs,
+  ),
   recipe: choiceOption({ group: "training", help: "settings", default: "short" }, recipes),
   ...trainingOptions({ epochs: 21, batchSize: 128, learningRate: 0.001 }),
 };
@@ -98,7 +106,7 @@ async function mujocoTask(problem: Problem, settings: MujocoSettings): Promise<T
   const [agentKey, drawKey] = splitKey(key(settings.seed));
   const simulation = await Simulation(problem.xml);
   const agent = Agent({ ...settings, problem, simulation, iterations: settings.epochs - 1, key: agentKey });
-  const { model, normalizer, memory } = agent;
+  const { model } = agent;
   const windows = emptyWindows(count, { length, values: observedValues(problem), actions: problem.actions });
   const starts = await drawStarts(problem, testEpisodes, key(0));
   /** Mean returns of the test episodes and of the collected ones. */
@@ -122,7 +130,7 @@ async function mujocoTask(problem: Problem, settings: MujocoSettings): Promise<T
       assign(collectedReturn, await agent.collect(epoch));
       await test();
       const windowKey = foldIn(drawKey, epoch);
-      await memory.draw(windows, normalizer.normalize, windowKey);
+      await agent.drawWindows(windows, windowKey);
     },
     onLoad: test,
     evaluate(batch, key): Measures {

@@ -21,6 +21,12 @@ export const mujoco = {
     decodes: cited("observation", undefined, "model.py: decode_latent_traj"),
     planLength: cited(10, "C.3", "README.md: --planning_horizon"),
     candidates: cited(1000, undefined, "mbrl.py: search_population of mpc_planning"),
+    policyReads: cited(
+      "observation",
+      "C.3: the latent state",
+      "README.md has no --latent_policy; run.py advises against it",
+      "the published results come from this command",
+    ),
   },
   rules: {
     relativeTolerance: cited(1e-5, "B", "README.md: --ode_tol"),
@@ -42,12 +48,6 @@ export const mujoco = {
     actionNoise: cited(0.1, undefined, "policy.py: noise"),
     eliteShare: cited(0.05, undefined, "mbrl.py: soft_num 50 of search_population 1000"),
     testEpisodes: cited(5, "figure 1", "mbrl.py: mbmf_rollout"),
-    policyReads: cited(
-      "observation",
-      "C.3: the latent state",
-      "README.md has no --latent_policy; run.py advises against it",
-      "the published results come from this command",
-    ),
     leastGap: cited(1, undefined, "hopper_simulator.py, swimmer_simulator.py: min_t"),
     largestGap: cited(7, undefined, "hopper_simulator.py, swimmer_simulator.py: max_t"),
   },

@@ -24,7 +24,7 @@ import type { ParameterTree } from "@weft/weft";
 import { ActorCritic, actorCriticErrors, withTarget } from "../actor_critic.ts";
 import { type Decide, drawStarts, playEpisode, randomActions } from "./episode.ts";
 import { latentModels } from "./latent_model.ts";
-import type { LatentModel, LatentModelOptions } from "./latent_model.ts";
+import type { Latent, LatentModel, LatentModelOptions, Windows } from "./latent_model.ts";
 import { Normalizer } from "./normalizer.ts";
 import type { PhysicsState, Simulation } from "./physics.ts";
 import { observedValues, type Problem, timeGap } from "./problem.ts";
@@ -35,6 +35,9 @@ import { valuesOf } from "../../recipes/recipe.ts";
 
 const rules = valuesOf(mujoco.rules);
 
+/** What the actor and the critic read: the normalized observation, or also the features of the latent state. */
+export const policyInputs = ["observation", "latent"] as const;
+
 /** Options of {@linkcode Agent}. */
 export interface AgentOptions extends Pick<LatentModelOptions, "hidden" | "method" | "decodes" | "heads"> {
   readonly problem: Problem;
@@ -42,6 +45,7 @@ export interface AgentOptions extends Pick<LatentModelOptions, "hidden" | "metho
   readonly model: keyof typeof latentModels;
   readonly feedForward: number;
   readonly rule: LatentModelOptions["rule"];
+  readonly policyReads: (typeof policyInputs)[number];
   /** Decisions of a plan and of a training window, and plans of a decision. */
   readonly planLength: number;
   readonly candidates: number;
@@ -54,8 +58,8 @@ export interface AgentOptions extends Pick<LatentModelOptions, "hidden" | "metho
 /** An agent in an environment. */
 export interface Agent {
   readonly model: LatentModel;
-  readonly normalizer: Normalizer;
-  readonly memory: WindowMemory;
+  /** Fills windows with random stored ones, to train the model. */
+  drawWindows(windows: Windows, key: Key): Promise<void>;
   /** Learned tensors of the actor and the critic, and the normalizer. */
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Tensors that {@linkcode collect} changes. */
@@ -78,15 +82,29 @@ export function Agent(options: AgentOptions): Agent {
   const [values, actions] = [observedValues(problem), problem.actions];
   const model = latentModels[options.model]({ ...options, values, actions, key: modelKey });
   const normalizer = Normalizer(values);
+  /** Number of features of the latent state that the actor and the critic read. */
+  const features = options.policyReads === "latent" ? options.hidden : 0;
+  const policyInput = (state: Tensor, latent: Latent) =>
+    features === 0 ? state : concatenate([state, model.read(latent)], -1);
+  const observationOf = (stored: Tensor) => normalizer.normalize(stored.slice(-1, 0, values));
+  /** The input of the actor and the critic from stored values: an observation, then features. */
+  const storedInput = (stored: Tensor) =>
+    features === 0
+      ? observationOf(stored)
+      : concatenate([observationOf(stored), stored.slice(-1, values)], -1);
   const total = (randomIterations + iterations) * decisions;
   const memory = WindowMemory({
-    ...{ length: horizon, values, actions },
+    ...{ length: horizon, values: values + features, actions },
     // The last window of an episode may be incomplete.
     capacity: Math.ceil(1.5 * total / horizon),
   });
 
   const [learned, target] = [0, 1].map(() =>
-    ActorCritic({ features: values, featuresOf: (x) => x, actions, activation: "relu" }, 1, agentKey)
+    ActorCritic(
+      { features: values + features, featuresOf: (x) => x, actions, activation: "relu" },
+      1,
+      agentKey,
+    )
   );
   const optimizer = withTarget(
     Adam(learned.parameters, { learningRate: criticRate, multipliers: { actor: actorRate / criticRate } }),
@@ -97,56 +115,66 @@ export function Agent(options: AgentOptions): Agent {
   const updates = parameter(zeros([1]));
   const learn = jit((decision: Tensor, state: Tensor) => {
     const batch = memory.take({ decision, state }, discount);
-    const normalized = {
-      ...{ state: normalizer.normalize(batch.state), next: normalizer.normalize(batch.next) },
-    };
+    const inputs = { ...batch, state: storedInput(batch.state), next: storedInput(batch.next) };
     const gradients = grad(() => {
-      const { actor, critic } = actorCriticErrors(1, { learned, target }, { ...batch, ...normalized });
+      const { actor, critic } = actorCriticErrors(1, { learned, target }, inputs);
       return actor.add(critic);
     })(learned.parameters);
     optimizer.step(gradients);
   });
 
-  const plan = SamplingPlanner({ problem, model, agent: learned, normalizer, horizon, candidates, discount });
+  const plan = SamplingPlanner({
+    ...{ problem, model, agent: learned, policyInput, normalizer, horizon, candidates, discount },
+  });
   const latent = treeMap(model.start(1, modelKey), (x) => parameter(x));
-  const assignLatent = (next: typeof latent) => {
+  const assignLatent = (next: Latent) => {
     const leaves = treeLeaves(next);
     treeLeaves(latent).forEach((x, i) => x.assign(leaves[i]));
   };
   const chosen = parameter(zeros([1, actions]));
-  const choosePlanned = jit((observation: Tensor, gap: Tensor, key: Key) => {
-    const state = normalizer.normalize(observation);
-    const action = plan(state, latent, key);
-    assignLatent(model.next(latent, concatenate([state, action], -1), gap));
-    chosen.assign(action);
-  });
-  const chooseActor = jit((observation: Tensor, noise: Tensor) => {
-    chosen.assign(
-      learned.act(normalizer.normalize(observation)).add(noise.mul(rules.actionNoise)).clip(-1, 1),
-    );
-  });
+  /** Compiles a decision: assigns the action, and the latent state after it. */
+  const deciding = (choose: (state: Tensor, random: Tensor | Key) => Tensor) =>
+    jit((observation: Tensor, gap: Tensor, random: Tensor | Key) => {
+      const state = normalizer.normalize(observation);
+      const action = choose(state, random);
+      assignLatent(model.next(latent, concatenate([state, action], -1), gap));
+      chosen.assign(action);
+    });
+  const choosePlanned = deciding((state, key) => plan(state, latent, key as Key));
+  const chooseActor = deciding((state, noise) =>
+    learned.act(policyInput(state, latent)).add((noise as Tensor).mul(rules.actionNoise)).clip(-1, 1)
+  );
   const row = (numbers: readonly number[]) => tensor([numbers]);
-  const readChosen = async () => [...await chosen.data()];
+  const readFeatures = async () => features === 0 ? [] : [...await tidy(() => model.read(latent)).data()];
+  /** Features of the latent state before and after the last decision. */
+  let [before, after]: number[][] = [[], []];
 
-  /** Decisions of the planner from a random latent state. */
-  const planned = (key: Key): Decide => {
+  /** Decisions of the planner, or of the actor with noise, from a random latent state. */
+  const decideWith = async (kind: "planner" | "actor", key: Key): Promise<Decide> => {
     tidy(() => assignLatent(model.start(1, foldIn(key, 0))));
-    return (observation, i) => {
-      const gap = timeGap(problem, observation);
-      tidy(() => choosePlanned(row(observation), row([gap]), foldIn(key, i + 1)));
-      return readChosen();
+    after = await readFeatures();
+    const noise = normal(key, [rules.episodeLimit, 1, actions]);
+    return async (observation, i) => {
+      tidy(() => {
+        const [seen, gap] = [row(observation), row([timeGap(problem, observation)])];
+        if (kind === "planner") choosePlanned(seen, gap, foldIn(key, i + 1));
+        else chooseActor(seen, gap, noise.select(0, i));
+      });
+      before = after;
+      const [action, features] = await Promise.all([chosen.data(), readFeatures()]);
+      after = features;
+      return [...action];
     };
   };
-  const acting = (key: Key): Decide => {
-    const noise = normal(key, [episodeLimit, 1, actions]);
-    return (observation, i) => {
-      tidy(() => chooseActor(row(observation), noise.select(0, i)));
-      return readChosen();
-    };
+  /** Random decisions, without a latent state: its features are zeros. */
+  const decideRandomly = async (key: Key): Promise<Decide> => {
+    before = after = Array(features).fill(0);
+    return await randomActions(problem, rules.episodeLimit, key);
   };
 
   return {
-    ...{ model, normalizer, memory },
+    model,
+    drawWindows: (windows, key) => memory.draw(windows, observationOf, key),
     parameters: { ...learned.parameters, normalizer: normalizer.parameters },
     state: {
       ...{ memory: memory.state, normalizer: normalizer.state, target: target.parameters, updates },
@@ -169,10 +197,16 @@ export function Agent(options: AgentOptions): Agent {
         const drawn = isRandom ? undefined : await uniform(learningKey, [limit, batchSize]).data();
         const played = await playEpisode({
           ...{ problem, simulation, start, limit },
-          decide: isRandom ? await randomActions(problem, limit, actionKey) : planned(actionKey),
+          decide: isRandom ? await decideRandomly(actionKey) : await decideWith("planner", actionKey),
           onDecision(decision, isLast) {
             normalizer.add(decision.observation);
-            memory.add(decision, isLast);
+            const { observation, next } = decision;
+            const stored = {
+              ...decision,
+              observation: [...observation, ...before],
+              next: [...next, ...after],
+            };
+            memory.add(stored, isLast);
             tidy(() => {
               normalizer.update();
               if (!drawn) return;
@@ -194,7 +228,7 @@ export function Agent(options: AgentOptions): Agent {
         const testKey = foldIn(episodeKey, -1 - i >>> 0);
         const { total } = await playEpisode({
           ...{ problem, simulation, start, limit: episodeLimit },
-          decide: kind === "actor" ? acting(testKey) : await randomActions(problem, episodeLimit, testKey),
+          decide: kind === "actor" ? await decideWith("actor", testKey) : await decideRandomly(testKey),
         });
         returns.push(total);
       }

@@ -70,6 +70,8 @@ export interface LatentModel<S extends Latent = Latent> {
   start(batch: number, key: Key): S;
   /** The latent state after a decision and a time gap `(batch, 1)` in time steps. */
   next(latent: S, input: Tensor, gap: Tensor): S;
+  /** The recurrent features `(batch, hidden)` of the latent state. */
+  read(latent: S): Tensor;
   /** The predicted observation after a decision, from the latent state after it and the observation before it. */
   decode(latent: S, state: Tensor): Tensor;
   /** The most probable time gap `(batch, 1)` of a decision, from the latent state before it. */
@@ -185,7 +187,7 @@ function make<S extends Latent>(
       ...{ decoder: decoder.parameters, timer: timer.parameters },
     },
     start: (batch, key) => cell.start(normal(key, [batch, hidden], { dtype })),
-    next,
+    ...{ next, read: cell.read },
     decode: (latent, state) => decode(cell.read(latent), state),
     gapAfter(latent, input) {
       const logits = timer(concatenate([input, cell.read(latent)], -1));

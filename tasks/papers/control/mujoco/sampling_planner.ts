@@ -12,6 +12,8 @@ export interface SamplingPlannerOptions {
   readonly problem: Problem;
   readonly model: Pick<LatentModel, "next" | "decode" | "gapAfter">;
   readonly agent: Pick<ActorCritic, "act" | "value">;
+  /** What the actor and the critic read of a normalized observation and a latent state. */
+  policyInput(state: Tensor, latent: Latent): Tensor;
   readonly normalizer: Pick<Normalizer, "restore">;
   /** Number of decisions of a plan. */
   readonly horizon: number;
@@ -33,7 +35,7 @@ const { actionNoise, eliteShare } = valuesOf(mujoco.rules);
  * critic's value of the last observation. The action is the mean of the first actions of the best plans.
  */
 export function SamplingPlanner(
-  { problem, model, agent, normalizer, horizon, candidates, discount }: SamplingPlannerOptions,
+  { problem, model, agent, policyInput, normalizer, horizon, candidates, discount }: SamplingPlannerOptions,
 ): SamplingPlanner {
   const elites = Math.max(1, Math.round(candidates * eliteShare));
   const discountAfter = (time: Tensor) => time.mul(Math.log(discount)).exp();
@@ -42,7 +44,7 @@ export function SamplingPlanner(
     const repeated = (x: Tensor) => x.broadcastTo([candidates, ...x.shape.slice(1)]);
     const noise = normal(key, [horizon, candidates, problem.actions]).mul(actionNoise);
     const follow = ({ state, latent, alive, time, worth }: Carry, noise: Tensor): [Carry, Tensor] => {
-      const action = agent.act(state).add(noise).clip(-1, 1);
+      const action = agent.act(policyInput(state, latent)).add(noise).clip(-1, 1);
       const input = concatenate([state, action], -1);
       const gap = model.gapAfter(latent, input);
       const after = model.next(latent, input, gap);
@@ -64,7 +66,8 @@ export function SamplingPlanner(
       ...{ alive: zero.add(1), time: zero, worth: zero },
     };
     const [end, actions] = scan(follow, start, noise);
-    const last = agent.value(end.state, agent.act(end.state)).mul(discountAfter(end.time)).mul(end.alive);
+    const input = policyInput(end.state, end.latent);
+    const last = agent.value(input, agent.act(input)).mul(discountAfter(end.time)).mul(end.alive);
     const best = topK(end.worth.add(last).reshape([1, candidates]), elites).indices.reshape([elites]);
     return (actions as Tensor).select(0, 0).take(best).mean(0, { keepDims: true });
   };

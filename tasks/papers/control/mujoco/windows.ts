@@ -23,7 +23,7 @@ export interface WindowMemoryOptions {
   readonly capacity: number;
   /** Decisions of a window. */
   readonly length: number;
-  /** Values of an observation, and of an action. */
+  /** Values of an observation, with the features that are stored beside it, and of an action. */
   readonly values: number;
   readonly actions: number;
 }
@@ -48,7 +48,7 @@ export interface WindowMemory {
   places(drawn: ArrayLike<number>): Places;
   /** Decisions at some positions, `(count, channels)`. @param discount Discount factor for a time step. */
   take(places: Places, discount: number): RewardedDecision;
-  /** Fills windows with random stored ones. @param normalize Applied to the observations. */
+  /** Fills windows with random stored ones. @param normalize Applied to the stored observations. */
   draw(windows: Windows, normalize: (state: Tensor) => Tensor, key: Key): Promise<void>;
 }
 

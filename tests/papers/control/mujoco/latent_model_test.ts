@@ -121,7 +121,14 @@ Deno.test("the planner moves the actor's action toward rewards that the model pr
   };
   const still = (state: Tensor) => state.slice(-1, 0, 2).zerosLike();
   const plan = SamplingPlanner({
-    ...{ problem: swimmer, normalizer: { restore: (x) => x }, horizon: 3, candidates: 200, discount: 0.99 },
+    ...{
+      problem: swimmer,
+      policyInput: (x: Tensor) => x,
+      normalizer: { restore: (x: Tensor) => x },
+      horizon: 3,
+      candidates: 200,
+      discount: 0.99,
+    },
     model: model as unknown as Parameters<typeof SamplingPlanner>[0]["model"],
     agent: { act: still, value: (state) => state.slice(-1, 0, 1).zerosLike() },
   });

@@ -1,6 +1,6 @@
 /** Checks with the physics engine, which mujoco_test.ts runs in a process without the lock file. */
 import assert from "node:assert/strict";
-import { init, key } from "../../../../mod.ts";
+import { init, key, type Tensor } from "../../../../mod.ts";
 import { hopper } from "../../../../tasks/papers/control/mujoco/hopper.ts";
 import { Simulation } from "../../../../tasks/papers/control/mujoco/physics.ts";
 import { swimmer } from "../../../../tasks/papers/control/mujoco/swimmer.ts";
@@ -54,8 +54,8 @@ for (const [name, problem] of Object.entries({ swimmer, hopper })) {
 
 Deno.test("a model that MuJoCo cannot read is rejected with its message", async () => {
   await assert.rejects(
-    Simulation("<mujoco><body/></mujoco>"),
-    /Simulation: MuJoCo refuses the model: .*body/,
+    Simulation("<mujoco><worldbody><geom size='-1'/></worldbody></mujoco>"),
+    /^Error: Simulation: MuJoCo refuses the model: Error: size 0 must be positive in geom Element name '', id 0, line 1$/,
   );
 });
 
@@ -65,19 +65,21 @@ const tiny = {
 };
 const options = { batchSize: 16, key: key(0), epochs: 2 };
 
-Deno.test(
-  "a resumed run of the hopper equals an uninterrupted one, bit for bit",
-  withFolder(async (path) => {
-    const prepare = () =>
-      hopperControl.prepare(settingsOf(hopperControl, { ...tiny, model: "latent-ode-rfwp" }));
-    const [whole, resumed] = ["whole", "resumed"].map((name) => runFolder(`${path}/${name}`));
-    for (const { path } of [whole, resumed]) await Deno.mkdir(path);
-    await train(await prepare(), { ...options, folder: whole });
-    await train(await prepare(), { ...options, epochs: 1, folder: resumed });
-    await train(await prepare(), { ...options, folder: resumed, resume: true });
-    await assertSame(whole, resumed);
-  }),
-);
+for (const policyReads of ["observation", "latent"]) {
+  Deno.test(
+    `a resumed run of the hopper equals an uninterrupted one, bit for bit, if the actor reads the ${policyReads}`,
+    withFolder(async (path) => {
+      const prepare = () =>
+        hopperControl.prepare(settingsOf(hopperControl, { ...tiny, policyReads, model: "latent-ode-rfwp" }));
+      const [whole, resumed] = ["whole", "resumed"].map((name) => runFolder(`${path}/${name}`));
+      for (const { path } of [whole, resumed]) await Deno.mkdir(path);
+      await train(await prepare(), { ...options, folder: whole });
+      await train(await prepare(), { ...options, epochs: 1, folder: resumed });
+      await train(await prepare(), { ...options, folder: resumed, resume: true });
+      await assertSame(whole, resumed);
+    }),
+  );
+}
 
 Deno.test(
   "the test of a run's weights repeats the return of the last epoch",
@@ -97,6 +99,19 @@ Deno.test(
     assert.ok(Number.isFinite(baselines["random actions"].return));
   }),
 );
+
+Deno.test("an actor that reads the latent state has its features as inputs, and learns from them", async () => {
+  const settings = settingsOf(hopperControl, { ...tiny, policyReads: "latent", model: "latent-ode-rfwp" });
+  const task = await hopperControl.prepare(settings);
+  const { actor } = task.parameters as unknown as { actor: { layers: { weight: Tensor }[] } };
+  const { weight } = actor.layers[0];
+  assert.deepEqual(weight.shape, [64, 12 + 4]);
+  const before = await weight.data();
+  for (const epoch of [1, 2]) await task.collect!(epoch);
+  const after = await weight.data();
+  const ofLatent = after.filter((value, i) => i % 16 >= 12 && value !== before[i]);
+  assert.ok(ofLatent.length > 64, `${ofLatent.length}`);
+});
 
 Deno.test("--recipe paper has the settings of appendix C.3", () => {
   const { epochs, decisions, candidates, rule, method, decodes, planLength } = settingsOf(hopperControl, {
