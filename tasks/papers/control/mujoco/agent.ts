@@ -1,6 +1,6 @@
 /**
- * The agent of appendix C.3 of Irie et al., 2022: a latent model of the environment, a planner that uses it, and an actor
- * and a critic that learn from each decision (DDPG). The loop is that of the authors' code.
+ * The agent of appendix C.3 of Irie et al., 2022: a latent model of the environment, a planner, an actor and a critic
+ * (DDPG). The actor and the critic take a training step after each decision. The loop is that of the authors' code.
  */
 import {
   Adam,
@@ -35,7 +35,7 @@ import { valuesOf } from "../../recipes/recipe.ts";
 
 const rules = valuesOf(mujoco.rules);
 
-/** What the actor and the critic read: the normalized observation, or also the features of the latent state. */
+/** Inputs of the actor and the critic: the normalized observation, or also the features of the latent state. */
 export const policyInputs = ["observation", "latent"] as const;
 
 /** Options of {@linkcode Agent}. */

@@ -28,7 +28,7 @@ import { valuesOf } from "../../recipes/recipe.ts";
 /** The learning rules of the fast weights. */
 export const fastWeightRules = { hebb: hebbRule, delta: deltaRule } as const;
 
-/** What the decoder predicts: the next observation, or its difference from the current one. */
+/** Outputs of the decoder: the next observation, or its difference from the current one. */
 export const decodedValues = ["observation", "change"] as const;
 
 /** Options of a latent model. */

@@ -89,7 +89,7 @@ async function loadEngine(): Promise<Engine> {
  * Starts the simulation of a model. The first call of a machine downloads the engine, 10 MB.
  *
  * @param xml The model in MuJoCo's format MJCF.
- * @throws {Error} If the engine cannot be downloaded, or it refuses the model.
+ * @throws {Error} If the engine cannot be downloaded, or MuJoCo rejects the model.
  */
 export async function Simulation(xml: string): Promise<Simulation> {
   engine ??= loadEngine();
@@ -99,7 +99,7 @@ export async function Simulation(xml: string): Promise<Simulation> {
     model = MjModel.from_xml_string(xml);
   } catch (cause) {
     const reason = String(cause instanceof Error ? cause.message : cause).replace(/^.*Loading error: /, "");
-    throw new Error(`Simulation: MuJoCo refuses the model: ${reason.replaceAll(/\s+/g, " ").trim()}`, {
+    throw new Error(`Simulation: MuJoCo rejects the model: ${reason.replaceAll(/\s+/g, " ").trim()}`, {
       cause,
     });
   }

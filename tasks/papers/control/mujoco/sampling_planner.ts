@@ -12,7 +12,7 @@ export interface SamplingPlannerOptions {
   readonly problem: Problem;
   readonly model: Pick<LatentModel, "next" | "decode" | "gapAfter">;
   readonly agent: Pick<ActorCritic, "act" | "value">;
-  /** What the actor and the critic read of a normalized observation and a latent state. */
+  /** The input of the actor and the critic, from a normalized observation and a latent state. */
   policyInput(state: Tensor, latent: Latent): Tensor;
   readonly normalizer: Pick<Normalizer, "restore">;
   /** Number of decisions of a plan. */

@@ -55,7 +55,7 @@ for (const [name, problem] of Object.entries({ swimmer, hopper })) {
 Deno.test("a model that MuJoCo cannot read is rejected with its message", async () => {
   await assert.rejects(
     Simulation("<mujoco><worldbody><geom size='-1'/></worldbody></mujoco>"),
-    /^Error: Simulation: MuJoCo refuses the model: Error: size 0 must be positive in geom Element name '', id 0, line 1$/,
+    /^Error: Simulation: MuJoCo rejects the model: Error: size 0 must be positive in geom Element name '', id 0, line 1$/,
   );
 });
 

@@ -14,7 +14,7 @@ import { cpu, useDevice } from "../../../devices.ts";
 
 useDevice(cpu);
 
-/** An upright hopper, of which some values are replaced. */
+/** An upright hopper with some replaced values. */
 const hopping = (positions: Record<number, number> = {}, velocities: Record<number, number> = {}) => ({
   positions: Object.assign([3, 1.25, 0.1, -0.5, -0.6, 0.2], positions),
   velocities: Object.assign([1, -0.7, 0.05, 0.3, -1, 0.2], velocities),
