@@ -46,12 +46,12 @@ for (const name of names) {
     const model = latentModels[name](sizes);
     const real = windows();
     const ends = tensor([0, 0, 0, 0, 1], { shape: [5, 1] }).mul(tensor([0, 1], { shape: [2, 1, 1] }));
-    const losses = async (states: Tensor) => {
-      const { states: error, gaps, divergence } = model.errors({ ...real, states }, key(3));
+    const losses = async (states: Tensor, actions = real.actions) => {
+      const { states: error, gaps, divergence } = model.errors({ ...real, states, actions }, key(3));
       return await Promise.all([error, gaps, divergence].map((x) => x.item()));
     };
     const found = await losses(real.states);
-    assert.deepEqual(await losses(real.states.add(ends)), found);
+    assert.deepEqual(await losses(real.states.add(ends), real.actions.add(ends.slice(1, 1))), found);
     assert.notEqual((await losses(real.states.add(ends.flip(0))))[0], found[0]);
   });
 
