@@ -1,14 +1,18 @@
 /**
  * Writes 1,000 random decisions of each problem for compare.py:
  *
- *     deno run --quiet -P=train --no-lock tests/mujoco/record.ts FILE
+ *     deno run --quiet -P=train --no-lock tests/papers/control/mujoco/record.ts FILE
  */
-import { key } from "../../mod.ts";
-import { drawStarts, playEpisode, randomActions } from "../../tasks/papers/control/mujoco/episode.ts";
-import { hopper } from "../../tasks/papers/control/mujoco/hopper.ts";
-import { type PhysicsState, physicsVersion, Simulation } from "../../tasks/papers/control/mujoco/physics.ts";
-import { swimmer } from "../../tasks/papers/control/mujoco/swimmer.ts";
-import type { Decision } from "../../tasks/papers/control/mujoco/windows.ts";
+import { key } from "../../../../mod.ts";
+import { drawStarts, playEpisode, randomActions } from "../../../../tasks/papers/control/mujoco/episode.ts";
+import { hopper } from "../../../../tasks/papers/control/mujoco/hopper.ts";
+import {
+  type PhysicsState,
+  physicsVersion,
+  Simulation,
+} from "../../../../tasks/papers/control/mujoco/physics.ts";
+import { swimmer } from "../../../../tasks/papers/control/mujoco/swimmer.ts";
+import type { Decision } from "../../../../tasks/papers/control/mujoco/windows.ts";
 
 /** A recorded decision, with the state after it. */
 type Recorded = Decision & { readonly after: PhysicsState };
