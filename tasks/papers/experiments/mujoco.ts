@@ -56,14 +56,15 @@ const models: Readonly<Record<keyof typeof latentModels, ModelKind>> = {
   "latent-ode-rfwp": { takes: ["hidden", "method", "heads", "feedForward"] },
 };
 
-const defaultSizes = { heads: mujoco.settings.heads.value, feedForward: mujoco.settings.feedForward.value };
+/** Sizes of fast weights, which the baseline does not have. */
+const fastWeightSizes = {
+  heads: mujoco.settings.heads.value,
+  feedForward: mujoco.settings.feedForward.value,
+};
 
 const options: OptionSchema = {
-  ...pickOptions(modelOptions, ["model", "hidden"], { model: "latent-ode-rfwp", hidden: 128 }),
-  heads: sizeOption({ help: "heads of fast weights", implied: `${defaultSizes.heads}` }),
-  feedForward: sizeOption({
-    help: "features of the feedforward block of fast weights",
-    implied: `${defaultSizes.feedForward}`,
+  ...pickOptions(modelOptions, ["model", "hidden", "heads", "feedForward"], {
+    ...{ model: "latent-ode-rfwp", hidden: mujoco.settings.hidden.value },
   }),
   method: choiceOption({ help: "method of the solver", default: "rk4" }, ["rk4", "dopri5"]),
   rule: choiceOption(
@@ -97,7 +98,7 @@ function experiment(name: string, summary: string, problem: Problem): ModelExper
   return modelRules({
     ...{ name, summary, options },
     models: () => models,
-    prepare: (settings: MujocoSettings) => mujocoTask(problem, { ...defaultSizes, ...settings }),
+    prepare: (settings: MujocoSettings) => mujocoTask(problem, { ...fastWeightSizes, ...settings }),
   }, recipeDefaults(mujoco.settings));
 }
 
