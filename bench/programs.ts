@@ -89,6 +89,11 @@ const described = {
     summary: "Train each learning rule on the long recall task",
     permissions: "figures",
   },
+  "learning-curves": {
+    file: "learning_curves.ts",
+    summary: "Write the table and the figure of the returns of runs with MuJoCo",
+    permissions: "processes",
+  },
   "associative-memory": {
     file: "associative_memory.ts",
     summary: "Plot the recall errors of learning rules after each write",

@@ -7,7 +7,7 @@ import { sources } from "./import_graph.ts";
  */
 const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> = {
   autodiff: [1300, 1400],
-  bench: [0, 500],
+  bench: [0, 550],
   calendars: [0, 400],
   charts: [1500, 500],
   commands: [1500, 500],
@@ -24,7 +24,8 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   options: [0, 1200],
   "other files": [0, 1700],
   pages: [0, 200],
-  papers: [0, 4400],
+  // 590 lines are the swimmer and the hopper of MuJoCo.
+  papers: [0, 5050],
   paths: [1900, 1200],
   platform: [600, 0],
   programs: [0, 2600],

@@ -125,6 +125,35 @@ const irie: Readonly<Record<string, Numbers>> = {
     ...{ stopAfter: 60, stopBy: "validation accuracy alone" },
   },
   "NRDE and NCDE on EigenWorms": { learningRate: 0.01 * 32 / 1024, hidden: 32, width: 32 * 2, depth: 3 },
+  // Appendices B and C.3; README.md, run.py, mbrl.py, model.py, policy.py and envs/ of appendix_mujoco.
+  "Swimmer and Hopper": {
+    ...{
+      epochs: 1 + 80,
+      decisions: 5000,
+      randomIterations: 15_000 / 5000,
+      episodeLimit: 1000,
+      testEpisodes: 5,
+    },
+    ...{ hidden: 128, heads: 16, feedForward: 512, rule: "hebb", decodes: "observation", fieldDepth: 2 },
+    ...{
+      method: "dopri5",
+      relativeTolerance: 1e-5,
+      absoluteTolerance: 1e-6,
+      distributionWidth: 20,
+      timerWidth: 20,
+    },
+    ...{ batchSize: 128, learningRate: 1e-3, weightDecay: 1e-3, gapWeight: 0.01, divergenceWeight: 1 },
+    ...{
+      planLength: 10,
+      candidates: 1000,
+      eliteShare: 50 / 1000,
+      actionNoise: 0.1,
+      leastGap: 1,
+      largestGap: 7,
+    },
+    ...{ discount: 0.99, actorRate: 1e-4, criticRate: 1e-3, agentBatchSize: 128, agentWidth: 64 },
+    ...{ targetFraction: 1e-3, policyReads: "observation" },
+  },
   ...ofTable3(),
 };
 

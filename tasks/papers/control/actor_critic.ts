@@ -30,46 +30,83 @@ export interface ActorCritic {
 /** Features of the hidden layers. */
 const width = 64;
 
-/** Makes an actor and a critic. @param discount Discount factor for the time unit. */
+/** Options of {@linkcode ActorCritic}. */
+export interface ActorCriticOptions extends Pick<Environment, "features" | "featuresOf"> {
+  /** Values of an action, 1 by default. */
+  readonly actions?: number;
+  /** Activation of the hidden layers, tanh by default. */
+  readonly activation?: "tanh" | "relu";
+}
+
+/**
+ * Makes an actor and a critic.
+ *
+ * @param scale Factor of the critic's network. With 1 / (1 - discount) the network estimates the mean reward r, since a
+ * constant reward has the value r / (1 - discount).
+ */
 export function ActorCritic(
-  { features, featuresOf }: Pick<Environment, "features" | "featuresOf">,
-  discount: number,
+  { features, featuresOf, actions = 1, activation = "tanh" }: ActorCriticOptions,
+  scale: number,
   key: Key,
 ): ActorCritic {
   const [actorKey, criticKey] = splitKey(key);
-  const layers = { outputs: 1, width, depth: 2, activation: "tanh" } as const;
-  const actor = MLP({ ...layers, inputs: features, finalActivation: "tanh", key: actorKey });
-  const critic = MLP({ ...layers, inputs: features + 1, key: criticKey });
+  const layers = { width, depth: 2, activation } as const;
+  const actor = MLP({
+    ...layers,
+    inputs: features,
+    outputs: actions,
+    finalActivation: "tanh",
+    key: actorKey,
+  });
+  const critic = MLP({ ...layers, inputs: features + actions, outputs: 1, key: criticKey });
   return {
     parameters: { actor: actor.parameters, critic: critic.parameters },
     act: (state) => actor(featuresOf(state)),
-    // The network estimates the mean reward, since a constant reward r has the value r / (1 - discount).
-    value: (state, action) => critic(concatenate([featuresOf(state), action], -1)).div(1 - discount),
+    value: (state, action) => critic(concatenate([featuresOf(state), action], -1)).mul(scale),
+  };
+}
+
+/** Real decisions `(..., channels)` with their rewards. */
+export interface RewardedDecision extends Pick<Transition, "state" | "action" | "gap" | "next"> {
+  readonly reward: Tensor;
+  /** Discount factor of the value of the next state. Zero if the decision ended the episode. */
+  readonly future: Tensor;
+}
+
+/** A transition with the reward of an environment. @param discount Discount factor for the time unit. */
+export function rewarded(
+  environment: Environment,
+  discount: number,
+  transition: Transition,
+): RewardedDecision {
+  return {
+    ...transition,
+    reward: rewardOf(environment, transition),
+    future: discountAfter(transition.gap, discount),
   };
 }
 
 /**
- * Losses of real transitions `(..., channels)`, in mean rewards per time unit. The critic's is the squared error of
- * Bellman's equation, Q(s, a) = r + discount^(gap / unit) Q'(s', actor'(s')), with Q' and actor' of the target. The
- * actor's has the gradient of -Q(s, actor(s)) with respect to the actor alone, and the value zero. A gap of zero is no
- * transition.
+ * Losses of real decisions, divided by the scale of the critic. The critic's is the squared error of Bellman's
+ * equation, Q(s, a) = r + future Q'(s', actor'(s')), with Q' and actor' of the target. The actor's has the gradient of
+ * -Q(s, actor(s)) with respect to the actor alone, and the value zero. A gap of zero is no decision.
  *
+ * @param scale Scale of the critics.
  * @param target Networks without gradients, which follow the learned ones.
  */
 export function actorCriticErrors(
-  environment: Environment,
-  discount: number,
+  scale: number,
   { learned, target }: { learned: ActorCritic; target: ActorCritic },
-  { state, action, gap, next }: Transition,
+  { state, action, gap, next, reward, future }: RewardedDecision,
 ): { actor: Tensor; critic: Tensor } {
-  const rest = target.value(next, target.act(next)).mul(discountAfter(gap, discount));
+  const rest = target.value(next, target.act(next)).mul(future);
   const chosen = learned.act(state);
-  const error = learned.value(state, action).sub(rewardOf(environment, { state, action, gap })).sub(rest);
+  const error = learned.value(state, action).sub(reward).sub(rest);
   return {
-    critic: meanOfDecisions(error.mul(1 - discount).square(), gap),
+    critic: meanOfDecisions(error.div(scale).square(), gap),
     actor: meanOfDecisions(
       // The difference cancels the gradient of the critic's parameters.
-      learned.value(state, stopGradient(chosen)).sub(learned.value(state, chosen)).mul(1 - discount),
+      learned.value(state, stopGradient(chosen)).sub(learned.value(state, chosen)).div(scale),
       gap,
     ),
   };

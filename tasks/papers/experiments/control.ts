@@ -10,7 +10,7 @@ import {
   type Task,
   trainingOptions,
 } from "@weft/weft/train";
-import { ActorCritic, actorCriticErrors, withTarget } from "../control/actor_critic.ts";
+import { ActorCritic, actorCriticErrors, rewarded, withTarget } from "../control/actor_critic.ts";
 import { cartPole } from "../control/cart_pole.ts";
 import {
   environmentModels,
@@ -63,6 +63,8 @@ const segmentLength = 15;
 const transitionsPerSegment = 32;
 /** Discount factor for the time unit. */
 const discount = 0.98;
+/** Scale of the critic, so that its network estimates mean rewards per time unit. */
+const valueScale = 1 / (1 - discount);
 /** Step size of the target networks: a fraction of the distance to the learned networks. */
 const targetFraction = 0.01;
 
@@ -100,7 +102,7 @@ function controlTask(environment: Environment, settings: ControlSettings): Task<
   const { gaps, planLength: horizon, candidates, hidden } = settings;
   const [modelKey, episodeKey, segmentKey, agentKey] = splitKey(key(settings.seed), 4);
   const model = kindNamed(models, settings.model).make(environment, { hidden, key: modelKey });
-  const [learned, target] = [0, 1].map(() => ActorCritic(environment, discount, agentKey));
+  const [learned, target] = [0, 1].map(() => ActorCritic(environment, valueScale, agentKey));
   const parameters = { ...model.parameters, ...learned.parameters };
   const plan = Planner({ environment, model, agent: learned, horizon, candidates, discount });
   const play = playersOf(environment, gaps, { act: learned.act, plan });
@@ -150,12 +152,8 @@ function controlTask(environment: Environment, settings: ControlSettings): Task<
         return { loss: planned.neg(), return: planned };
       }
       const errors = model.errors(batch.segments);
-      const { actor, critic } = actorCriticErrors(
-        environment,
-        discount,
-        { learned, target },
-        batch.transitions,
-      );
+      const decisions = rewarded(environment, discount, batch.transitions);
+      const { actor, critic } = actorCriticErrors(valueScale, { learned, target }, decisions);
       return {
         loss: errors.states.add(errors.gaps).add(critic).add(actor),
         "state error": errors.states,

@@ -9,6 +9,7 @@ import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
 import { celebaCompletion } from "./celeba_completion.ts";
 import { fashionMnistCompletion, mnistCompletion } from "./digit_completion.ts";
 import { imageTransitions } from "./image_transitions.ts";
+import { hopperControl, swimmerControl } from "./mujoco.ts";
 import { sepsis } from "./sepsis.ts";
 import { sine } from "./sine.ts";
 import { speechCommands } from "./speech_commands.ts";
@@ -35,6 +36,8 @@ export const paperExperiments: readonly ModelExperiment[] = [
   ...ettExperiments,
   pendulumControl,
   cartPoleControl,
+  swimmerControl,
+  hopperControl,
 ];
 
 /**

@@ -1,5 +1,6 @@
 /** Recipes of Irie et al., "Neural Differential Equations for Learning to Program Neural Nets", 2022. */
 import { cited, type PaperRecipes, type Recipe } from "./recipe.ts";
+import { mujoco } from "./mujoco.ts";
 import { sepsis as kidgerSepsis, speechCommands as kidgerSpeech } from "./neural_cde.ts";
 
 const adamCancels = "Adam divides by the size of the gradients, which cancels the factor of --grad_scale 100";
@@ -168,7 +169,15 @@ export const fastWeightsRecipes: PaperRecipes = {
   paper: "Irie et al., 2022",
   code: "github.com/IDSIA/neuraldiffeq-fwp, commit d7c678c",
   recipes: [
-    ...[speechCommands, sepsis, deltaWithIntensity, deltaWithoutIntensity, eigenworms, eigenwormsNrde],
+    ...[
+      speechCommands,
+      sepsis,
+      deltaWithIntensity,
+      deltaWithoutIntensity,
+      eigenworms,
+      eigenwormsNrde,
+      mujoco,
+    ],
     ...sizesOfRules,
   ],
 };

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { ActorCritic, actorCriticErrors, withTarget } from "../../../tasks/papers/control/actor_critic.ts";
+import {
+  ActorCritic,
+  actorCriticErrors,
+  rewarded,
+  withTarget,
+} from "../../../tasks/papers/control/actor_critic.ts";
 import type { Transition } from "../../../tasks/papers/control/environment_model.ts";
 import { timeUnit } from "../../../tasks/papers/control/environments.ts";
 import { pendulum } from "../../../tasks/papers/control/pendulum.ts";
@@ -9,7 +14,8 @@ import { cpu, useDevice } from "../../devices.ts";
 useDevice(cpu);
 
 const discount = 0.9;
-const [learned, target] = [key(0), key(1)].map((key) => ActorCritic(pendulum, discount, key));
+const scale = 1 / (1 - discount);
+const [learned, target] = [key(0), key(1)].map((key) => ActorCritic(pendulum, scale, key));
 const draw = (n: number, channels: number) => uniform(key(n), [4, channels], { low: -1, high: 1 });
 /** Four transitions. The last one has no time gap: it is after the end of an episode. */
 const transitions: Transition = {
@@ -17,7 +23,8 @@ const transitions: Transition = {
   gap: tensor([1, 0.5, 1.5, 0].map((units) => units * timeUnit), { shape: [4, 1] }),
 };
 
-const losses = () => actorCriticErrors(pendulum, discount, { learned, target }, transitions);
+const decisions = rewarded(pendulum, discount, transitions);
+const losses = () => actorCriticErrors(scale, { learned, target }, decisions);
 
 /** Values of a tensor with one channel. */
 const valuesOf = async (x: Tensor) => [...await x.data()];
@@ -41,7 +48,7 @@ Deno.test("the actor's loss raises the critic's value of the actor's action, and
   const changes = await Promise.all(treeLeaves(gradients.critic).map((x) => x.abs().max().item()));
   assert.ok(changes.every((change) => change < 1e-7), `${changes}`);
   const { state } = transitions;
-  const agent = ActorCritic(pendulum, discount, key(0));
+  const agent = ActorCritic(pendulum, scale, key(0));
   const value = () => agent.value(state, agent.act(state)).slice(0, 0, 3).mean().item();
   const before = await value();
   const optimizer = Adam(agent.parameters.actor, { learningRate: 1e-3 });
@@ -50,7 +57,7 @@ Deno.test("the actor's loss raises the critic's value of the actor's action, and
 });
 
 Deno.test("each step moves the target networks toward the learned ones", async () => {
-  const [agent, follower] = [key(5), key(6)].map((key) => ActorCritic(pendulum, discount, key));
+  const [agent, follower] = [key(5), key(6)].map((key) => ActorCritic(pendulum, scale, key));
   const distances = () =>
     Promise.all(
       treeLeaves(agent.parameters).map((x, i) => x.sub(treeLeaves(follower.parameters)[i]).norm().item()),
@@ -63,7 +70,7 @@ Deno.test("each step moves the target networks toward the learned ones", async (
   const before = await distances();
   const both = { learned: agent, target: follower };
   optimizer.step(
-    grad(() => actorCriticErrors(pendulum, discount, both, transitions).critic)(agent.parameters),
+    grad(() => actorCriticErrors(scale, both, decisions).critic)(agent.parameters),
   );
   (await distances()).forEach((distance, i) => assert.ok(Math.abs(distance - 0.75 * before[i]) < 1e-5));
 });
