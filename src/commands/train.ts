@@ -78,6 +78,9 @@ function addPlaces(program: Command): Command {
   return program;
 }
 
+/** Flags that only the help of an experiment lists. */
+const rareFlags = ["--tensorboard", "--profile"];
+
 /** Help without an experiment: the common options and the experiments, on one screen. */
 function overview(experiments: readonly Experiment[]): string {
   const width = Math.max(24, ...experiments.map(({ name }) => name.length));
@@ -94,9 +97,9 @@ function overview(experiments: readonly Experiment[]): string {
     `Common options; ${callOf("train")} <experiment> --help lists all options:`,
     ...lines(common),
     ...lines(runOptions),
-    ...Object.entries({ ...placeHelp, "-h, --help": "print this help" }).map(([flags, help]) =>
-      `  ${flags.padEnd(width)}  ${help}`
-    ),
+    ...Object.entries({ ...placeHelp, "-h, --help": "print this help" })
+      .filter(([flags]) => !rareFlags.includes(flags))
+      .map(([flags, help]) => `  ${flags.padEnd(width)}  ${help}`),
     "",
     `Experiments (default: ${experiments[0].name}):`,
     ...experiments.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),

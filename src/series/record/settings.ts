@@ -175,7 +175,7 @@ export const modelOptions: OptionSchema = {
   }, { from: 1, below: 33, whole: true }),
   heads: sizeOption({ help: "heads of fast weights" }),
   feedForward: sizeOption({ help: "features of the feedforward block of fast weights" }),
-  method: textOption({ help: "method of the solver: rk4, midpoint, euler, ..." }, "name"),
+  method: textOption({ help: "method of the solver, such as rk4 or dopri5" }, "name"),
   stepSize: numberOption({ help: "step size of the solver, in observations", implied: "1" }, { above: 0 }),
   window: sizeOption({
     help: "observations of a window, for models along log-signatures",

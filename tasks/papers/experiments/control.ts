@@ -76,7 +76,8 @@ const models: Readonly<Record<string, ControlModelKind>> = Object.fromEntries(
   Object.entries(environmentModels).map(([name, make]) => [name, { takes: ["hidden"], make }]),
 );
 
-const plannerOptions: OptionSchema = {
+/** Options of experiments that plan in a learned model. */
+export const plannerOptions: OptionSchema = {
   gaps: choiceOption({ group: "data", help: "time gaps between decisions", default: "regular" }, gapKinds),
   segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
   planLength: sizeOption({ help: "decisions of a plan", default: 10 }),

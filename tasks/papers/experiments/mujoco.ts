@@ -26,7 +26,9 @@ import { swimmer } from "../control/mujoco/swimmer.ts";
 import { emptyWindows } from "../control/mujoco/windows.ts";
 import { mujoco } from "../recipes/mujoco.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
-import { type Recipe, recipes } from "./recipe.ts";
+import { plannerOptions } from "./control.ts";
+import { recipe } from "./options.ts";
+import type { Recipe } from "./recipe.ts";
 
 /** Settings of an experiment with MuJoCo. */
 interface MujocoSettings
@@ -35,7 +37,7 @@ interface MujocoSettings
     Pick<LatentModelOptions, "hidden" | "heads" | "feedForward" | "rule" | "method" | "decodes"> {
   readonly epochs: number;
   readonly model: keyof typeof latentModels;
-  readonly recipe: Recipe;
+  readonly recipe?: Recipe;
   readonly decisions: number;
   readonly planLength: number;
   readonly candidates: number;
@@ -63,10 +65,9 @@ const fastWeightSizes = {
 };
 
 const options: OptionSchema = {
-  ...pickOptions(modelOptions, ["model", "hidden", "heads", "feedForward"], {
-    ...{ model: "latent-ode-rfwp", hidden: mujoco.settings.hidden.value },
+  ...pickOptions(modelOptions, ["model", "hidden", "heads", "feedForward", "method"], {
+    ...{ model: "latent-ode-rfwp", hidden: mujoco.settings.hidden.value, method: "rk4" },
   }),
-  method: choiceOption({ help: "method of the solver", default: "rk4" }, ["rk4", "dopri5"]),
   rule: choiceOption(
     { help: "learning rule of fast weights", default: "delta" },
     Object.keys(fastWeightRules) as (keyof typeof fastWeightRules)[],
@@ -81,8 +82,7 @@ const options: OptionSchema = {
     default: 5000,
   }),
   windows: sizeOption({ group: "data", help: "training windows of an epoch", default: 25_600 }),
-  planLength: sizeOption({ help: "decisions of a plan and of a training window", default: 10 }),
-  candidates: sizeOption({ help: "plans of a decision", default: 64 }),
+  ...pickOptions(plannerOptions, ["planLength", "candidates"]),
   policyReads: choiceOption(
     {
       help: "what the actor and the critic read: the observation, or also the latent state",
@@ -90,7 +90,7 @@ const options: OptionSchema = {
     },
     policyInputs,
   ),
-  recipe: choiceOption({ group: "training", help: "settings", default: "short" }, recipes),
+  recipe,
   ...trainingOptions({ epochs: 21, batchSize: 128, learningRate: 0.001 }),
 };
 

@@ -64,7 +64,8 @@ const sequenceOptions: OptionSchema = {
   layers: sizeOption({ help: "layers of a state space model", implied: "2" }),
 };
 
-const recipe = choiceOption(
+/** Option of experiments that have the settings of a paper. */
+export const recipe = choiceOption(
   {
     group: "training",
     help: "short training, or the settings, optimiser and stopping rule of the paper's runs",

@@ -9,6 +9,7 @@ import {
   hebbRule,
   type Key,
   Linear,
+  type MethodName,
   MLP,
   normal,
   ODERecurrentCell,
@@ -39,7 +40,7 @@ export interface LatentModelOptions extends ParameterOptions {
   /** Features of the latent state, of the encoder and of the vector field's two hidden layers. */
   readonly hidden: number;
   /** Method of the solver, see `BetweenObservations`. */
-  readonly method: "rk4" | "dopri5";
+  readonly method: MethodName;
   readonly decodes: (typeof decodedValues)[number];
   /** Heads, features of the feedforward block and rule of fast weights. */
   readonly heads: number;
