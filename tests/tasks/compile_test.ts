@@ -66,12 +66,12 @@ function loadedBy({ roots, modules, redirects, npmPackages }: Graph): {
 }
 
 /**
- * Loads large packages that no executable includes: Dawn's, the package of the paired test, and a decoder of
- * photographs. Tables are written without a test if its package is missing. The papers' experiments are
+ * Loads large packages that no executable includes: Dawn's, the package of the paired test, a decoder of
+ * photographs, and a physics engine. Tables are written without a test if its package is missing. The papers' experiments are
  * embedded, because the command `train` imports them. The file of a user's model is read from the disk.
  */
 const leftOut =
-  /await import\((?:\/\* webpackIgnore: true \*\/ )?(dawnPackage|testPackage|decoderPackage|papers|url\.href)\)/;
+  /await import\((?:\/\* webpackIgnore: true \*\/ )?(dawnPackage|testPackage|decoderPackage|physicsPackage|papers|url\.href)\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its

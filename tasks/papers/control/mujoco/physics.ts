@@ -63,11 +63,13 @@ interface LoadOptions {
   ): void;
 }
 
+interface PhysicsPackage {
+  readonly default: (options: LoadOptions) => Promise<Engine>;
+}
+
 async function loadEngine(): Promise<Engine> {
   try {
-    const { default: load }: { default: (options: LoadOptions) => Promise<Engine> } = await import(
-      physicsPackage
-    );
+    const { default: load }: PhysicsPackage = await import(physicsPackage);
     // An import needs no permission. The package itself would read the file, which `deno task train` may not.
     // @ts-expect-error: TypeScript does not know imports in the source phase.
     const module: WebAssembly.Module = await import.source(`${physicsPackage}/mujoco.wasm`);
