@@ -1,6 +1,6 @@
 /**
- * Trains models on words in which each token changes a state that must be remembered, and tests them on longer
- * words. Writes the runs into docs/tables/state-tracking.jsonl.
+ * Trains models on words whose tokens change a state, and tests them on longer words: the model must remember the
+ * state. Writes the runs into docs/tables/state-tracking.jsonl.
  */
 import { valueAndGrad } from "../src/autodiff/grad.ts";
 import { jit } from "../src/compile/jit/jit.ts";

@@ -23,7 +23,7 @@ function products(generators: readonly (readonly number[])[]): Task {
   };
 }
 
-/** The first and the last of some tokens of two kinds. The label tells whether they are equal. */
+/** Words of two tokens. The state is the first and the last token, and the label is whether they are equal. */
 const evenPairs: Task = {
   tokens: 2,
   start: "",
@@ -104,9 +104,17 @@ export interface Automaton {
   readonly next: readonly (readonly (number | undefined)[])[];
 }
 
-/** All states that words of a task reach. */
+const automata = new Map<StateTask, Automaton>();
+
+/** The automaton of a task. Each is made once, since every training step draws words. */
 export function automatonOf(name: StateTask): Automaton {
-  const { tokens, start, next: nextOf, label }: Task = tasks[name];
+  const automaton = automata.get(name) ?? explore(tasks[name]);
+  automata.set(name, automaton);
+  return automaton;
+}
+
+/** All states that words of a task reach. */
+function explore({ tokens, start, next: nextOf, label }: Task): Automaton {
   const states = [start];
   const numbers = new Map([[start, 0]]);
   const next: (number | undefined)[][] = Array.from({ length: tokens }, () => []);

@@ -20,7 +20,7 @@ function wordsOf(task: StateTask, count: number, length: number): { tokens: numb
   }));
 }
 
-/** Labels are numbered in the order in which states are found: the same answers have the same label, others another. */
+/** Checks that equal answers have equal labels, and different answers different labels. Labels are arbitrary numbers. */
 function assertSameAnswers(labels: readonly number[], answers: readonly unknown[]) {
   const pairs = new Set(labels.map((label, i) => `${label} ${answers[i]}`));
   assert.equal(pairs.size, new Set(labels).size);
