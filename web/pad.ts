@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** The drawing pad: shows the data, a series and the decisions of the model. A pen, moved by a pointer or by keys, draws a series. */
+import { durationAxis, evenAxis, gridLines, showNumbers, stepAxis } from "./axes.ts";
 import { curvePoints } from "./drawings.ts";
 import type { Channel, DataInfo, Forecast, Line, Plane, Row, View } from "./messages.ts";
 
 /** Channels and times of the pad. */
-export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines" | "futureSteps"> {
+export interface PadRules extends Pick<DataInfo, "channels" | "gap" | "lines" | "futureSteps" | "timeKind"> {
   /** Index of the channel that is drawn over time; undefined to draw two channels as coordinates. */
   readonly channel?: number;
   /** Number of observations that fit on the horizontal axis, if it is the time. */
@@ -30,8 +31,8 @@ export interface Pad {
   draw(points: readonly Point[]): void;
   /** The drawn points. */
   readonly points: readonly Point[];
-  /** Shows the forecast after a moment; undefined shows none. */
-  showForecast(forecast: Forecast | undefined, moment: number): void;
+  /** Shows the forecast after a moment of a view, from the last observation on; undefined shows none. */
+  showForecast(forecast: Forecast | undefined, view: View | undefined, moment: number): void;
 }
 
 /** Distance between two observations of a pointer that moves in the plane, in percent of the pad. */
@@ -62,10 +63,10 @@ export function drawingPad(
   canvas: HTMLCanvasElement,
   onDraw: (rows: readonly Row[]) => void,
 ): Pad {
-  let rules: PadRules = { channels: [], lines: [], gap: 1, length: 1 };
+  let rules: PadRules = { channels: [], lines: [], gap: 1, length: 1, timeKind: "number" };
   let [points, pen, isDown]: [Point[], Point, boolean] = [[], [50, 50], false];
-  /** Lines of the data, the shown series, and its forecast, as SVG. */
-  let [data, series, decoration] = ["", "", ""];
+  /** Lines of the axes and of the data, the shown series, and its forecast, as SVG. */
+  let [grid, data, series, decoration] = ["", "", "", ""];
 
   const isPlane = () => rules.channel === undefined;
   const most = () => rules.drawn ?? rules.length;
@@ -91,10 +92,24 @@ export function drawingPad(
     const dots = (points: readonly Point[]) =>
       points.map(([x, y]) => `<circle class="seen" cx="${tenth(x)}" cy="${tenth(y)}" r="1.4"/>`).join("");
     const [x, y] = pen;
-    svg.innerHTML = `<path class="zero" d="M0,50h100M50,0v100"/>${data}${decoration}` +
+    svg.innerHTML = grid + data + decoration +
       (series ||
         (points.length > 1 ? `<path class="curve" d="M${polyline(points)}"/>` : "") + dots(points)) +
       `<path class="pen" d="M${x - 3},${y}h6M${x},${y - 3}v6"/>`;
+  };
+  /** Shows the axes. @param times Times of observations, if their places have equal distances. */
+  const showAxes = (times?: readonly number[]) => {
+    const { channels, channel, gap, length, timeKind } = rules;
+    const axisOf = ({ name, low, high }: Channel, isVertical: boolean) =>
+      evenAxis({ title: name }, low, high, isVertical);
+    const x = isPlane()
+      ? axisOf(channels[0], false)
+      : times
+      ? stepAxis(timeKind, times, length)
+      : durationAxis(timeKind, gap * (length - 1));
+    const y = axisOf(channels[channel ?? 1], true);
+    grid = gridLines(x, y);
+    showNumbers(svg, x, y);
   };
   const report = () => {
     const rows = points.map((point, i): Row => ({
@@ -173,6 +188,7 @@ export function drawingPad(
       rules = given;
       pen = isPlane() ? [50, 50] : [0, 50];
       forget();
+      showAxes();
       data = rules.lines.map((line) =>
         `<path class="data c${Math.max(0, line.label)}" d="M${polyline(lineOf(line))}"/>`
       ).join("");
@@ -186,6 +202,7 @@ export function drawingPad(
           isForecast() ? placeAt(i) / 100 : timeShare(times[i] - times[0]),
           rows[rules.channel!][i],
         );
+      if (isForecast()) showAxes(times);
       const seen = times.slice(0, moment + 1).map((_, i) => at(observed, times, i)).filter(isKnown);
       const path = curveTimes.slice(0, curvePoints(view, moment)).map((_, i) => at(curve, curveTimes, i))
         .filter(isKnown);
@@ -225,15 +242,22 @@ export function drawingPad(
       report();
       render();
     },
-    showForecast(forecast, moment) {
-      if (!forecast && !decoration) return;
-      const { mean, low, high } = forecast ?? { mean: [], low: [], high: [] };
-      const line = (values: readonly number[]) =>
-        values.map((value, i) => overTime(placeAt(moment + 1 + i) / 100, value));
-      decoration = forecast
-        ? `<path class="band" d="M${polyline([...line(low), ...line(high).reverse()])}Z"/>` +
-          `<path class="future" d="M${polyline(line(mean))}"/>`
-        : "";
+    showForecast(forecast, view, moment) {
+      if (!forecast || !view) {
+        if (!decoration) return;
+        decoration = "";
+        return render();
+      }
+      const { times, mean, low, high } = forecast;
+      showAxes([...view.times.slice(0, moment + 1), ...times]);
+      const past = view.observed[rules.channel!].slice(0, moment + 1);
+      const last = past.findLastIndex(Number.isFinite);
+      const line = (values: readonly number[]) => [
+        ...last < 0 ? [] : [overTime(placeAt(last) / 100, past[last])],
+        ...values.map((value, i) => overTime(placeAt(moment + 1 + i) / 100, value)),
+      ];
+      decoration = `<path class="band" d="M${polyline([...line(low), ...line(high).reverse()])}Z"/>` +
+        `<path class="future" d="M${polyline(line(mean))}"/>`;
       render();
     },
   };

@@ -80,7 +80,7 @@ export function makeStage(call: Client["call"], onChange: () => void = () => {})
   function showNext({ plane, forecasts }: Next): void {
     pad.showPlane(plane);
     const forecast = forecasts?.[channel];
-    pad.showForecast(forecast, moment);
+    pad.showForecast(forecast, found?.view, moment);
     if (info?.futureSteps === undefined) return;
     const [mean, low, high] = [forecast?.mean, forecast?.low, forecast?.high].map((all) =>
       formatNumber(all?.[0] ?? NaN, 3)

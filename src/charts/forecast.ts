@@ -29,7 +29,8 @@ interface Points {
 }
 
 /**
- * Panel of a forecast.
+ * Panel of a forecast. Predictions, their interval and the baseline begin at the last observation before them, where the
+ * interval has no width.
  *
  * @param given First and last time of the observations that the model reads.
  */
@@ -38,11 +39,19 @@ export function forecastPanel(
   { name, unit, observed, predicted, interval, baseline }: ForecastChannel,
   given?: readonly [from: number, to: number],
 ): Panel {
+  const [lastTime, last] = observed ? lastBefore(observed, predicted.x[0]) : [];
+  const after = (first: number | undefined, values: ArrayLike<number>) =>
+    first === undefined ? values : [first, ...Array.from(values)];
+  const joined = ({ x, y }: Points): Points => ({ x: after(lastTime, x), y: after(last, y) });
+  const { x, y } = joined(predicted);
   const marks: (Mark | undefined | false)[] = [
     observed && { kind: "line", name: "observed", ...observed },
-    { kind: "line", name: "predicted", ...predicted, style: observed ? "dashed" : "solid" },
-    interval && { kind: "band", of: "predicted", x: predicted.x, ...interval },
-    baseline && { kind: "line", style: "reference", ...baseline },
+    { kind: "line", name: "predicted", x, y, style: observed ? "dashed" : "solid" },
+    interval && {
+      ...{ kind: "band", of: "predicted", name: interval.name, x },
+      ...{ low: after(last, interval.low), high: after(last, interval.high) },
+    },
+    baseline && { kind: "line", style: "reference", name: baseline.name, ...joined(baseline) },
     given && given[0] < given[1] &&
     { kind: "region", name: "read by the model", from: given[0], to: given[1] },
   ];
@@ -51,4 +60,12 @@ export function forecastPanel(
     y: { title: name, unit },
     marks: marks.filter((mark) => mark !== undefined && mark !== false),
   };
+}
+
+/** Time and value of the last known observation before a time; empty without one. */
+function lastBefore({ x, y }: Points, time: number): [time: number, value: number] | [] {
+  for (let i = x.length - 1; i >= 0; i--) {
+    if (x[i] < time && Number.isFinite(y[i])) return [x[i], y[i]];
+  }
+  return [];
 }

@@ -10,10 +10,7 @@ interface Page {
 /** The browser that runs Weft. */
 export function browser(): Platform {
   const { document, crossOriginIsolated } = globalThis as Page;
-  // In Firefox 153, a worker that shares memory with other workers sometimes does not continue.
-  const whyNone = /\bFirefox\//.test(navigator.userAgent)
-    ? "threads stop answering in Firefox"
-    : crossOriginIsolated
+  const whyNone = crossOriginIsolated
     ? undefined
     : "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
       "Cross-Origin-Embedder-Policy: require-corp";
@@ -31,18 +28,37 @@ export function browser(): Platform {
   };
 }
 
+/** Open workers. Firefox ends a worker that no object refers to when it collects garbage, even while the worker starts. */
+const workers = new Set<Worker>();
+
 /** Opens a worker, from a text if no file is given, so that no second file must be hosted. */
 function openWorker(source: string, file?: string): Worker {
-  if (file !== undefined) return new Worker(file, { type: "module" });
+  const worker = file === undefined ? workerOf(source) : new Worker(file, { type: "module" });
+  workers.add(worker);
+  return worker;
+}
+
+function workerOf(source: string): Worker {
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   // The worker has the source by then.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
   return new Worker(url);
 }
 
+function closeWorker(worker: Worker): void {
+  workers.delete(worker);
+  worker.terminate();
+}
+
 function startThread({ url, main, functions, data, onError }: ThreadStart): void {
-  const worker = openWorker(`onmessage = ({ data }) => (${main})(data, (${functions})());`, url);
+  const source = `onmessage = ({ data }) => { (${main})(data, (${functions})()); postMessage("ended"); };`;
+  const worker = openWorker(source, url);
+  // A file of a worker also tells that it has started.
+  worker.onmessage = ({ data }) => {
+    if (data === "ended") closeWorker(worker);
+  };
   worker.onerror = (event) => {
+    closeWorker(worker);
     // An event without a message is that of a worker that has not started.
     const { message } = event as { message?: string };
     if (message) onError(message);
@@ -64,7 +80,7 @@ async function whyBlocked(url?: string): Promise<string | undefined> {
   } catch {
     return blockedReason(url);
   } finally {
-    worker?.terminate();
+    if (worker) closeWorker(worker);
   }
 }
 

@@ -50,6 +50,22 @@ Deno.test("every panel of a chart has both axes with titles, units and at least 
   assert.match(drawPanels(every)[2], />time \(from 1970-01-01\)</);
 });
 
+Deno.test("a forecast, its interval and its baseline begin at the last known observation before them", () => {
+  const { marks } = forecastPanel({ title: "time" }, {
+    name: "load",
+    observed: { x: [0, 1, 2, 3, 4], y: [1, 2, NaN, 4, 5] },
+    predicted: { x: [3, 4], y: [6, 7] },
+    interval: { name: "80 % interval", low: [5, 6], high: [7, 8] },
+    baseline: { name: "last value", x: [3, 4], y: [2, 2] },
+  });
+  const [observed, predicted, interval, baseline] = marks.map((mark) => ({ ...mark }));
+  assert.deepEqual(observed, line([0, 1, 2, 3, 4], [1, 2, NaN, 4, 5], "observed"));
+  assert.deepEqual(predicted, { ...line([1, 3, 4], [2, 6, 7], "predicted"), style: "dashed" });
+  const band = { kind: "band", of: "predicted", name: "80 % interval" };
+  assert.deepEqual(interval, { ...band, x: [1, 3, 4], low: [2, 5, 6], high: [2, 7, 8] });
+  assert.deepEqual(baseline, { ...line([1, 3, 4], [2, 2, 2], "last value"), style: "reference" });
+});
+
 Deno.test("a small panel of some hours shows its date in full, and two times", () => {
   const start = Date.UTC(2024, 4, 1, 8, 5) / 1000;
   for (const [seconds, last] of [[8000, "10:00"], [11_400, "11:00"]] as const) {

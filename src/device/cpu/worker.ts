@@ -9,6 +9,10 @@ const worker = globalThis as unknown as {
   onmessage: (event: { data: Parameters<typeof workerMain>[0] }) => void;
   postMessage(message: unknown): void;
 };
-worker.onmessage = ({ data }) => workerMain(data, hostFunctions());
+worker.onmessage = ({ data }) => {
+  workerMain(data, hostFunctions());
+  // Tells the page that the device is destroyed.
+  worker.postMessage("ended");
+};
 // Tells the page that it may start workers.
 worker.postMessage("started");
