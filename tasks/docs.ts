@@ -4,8 +4,9 @@
  */
 import { dirname } from "node:path";
 import { command, main } from "../src/commands/command.ts";
-import { buildPlayground } from "./docs/playground.ts";
+import { buildPlayground, type NavigationLink, playgroundLink } from "./docs/playground.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
+import { columnWidth } from "./docs/declaration.ts";
 import { referenceFolder, referencePages } from "./docs/reference.ts";
 import { theme, themeStyle } from "./docs/theme.ts";
 import { placeOf, type Repository, stage } from "./docs/stage.ts";
@@ -61,16 +62,23 @@ function navigation(groups: readonly Group[], references: Iterable<string>) {
       ...folders.map((name) => ({ text: name, link: pageOf(name) })),
     ],
   };
-  const nav = [...contents, reference].map(({ text, items }) => ({
-    text,
-    link: items[0].link,
-    activeMatch: `^${dirname(items[0].link)}/`,
-  }));
+  const nav = [
+    ...[...contents, reference].map(({ text, items }) => ({
+      text,
+      link: items[0].link,
+      activeMatch: `^${dirname(items[0].link)}/`,
+    })),
+    { text: "Playground", link: playgroundLink },
+  ];
   return { nav, sidebar: { [`/${referenceFolder}/`]: [reference], "/": contents } };
 }
 
-/** Writes the pages, the configuration and the theme of VitePress to the work folder. */
-async function writeSources(base: string): Promise<void> {
+/**
+ * Writes the pages, the configuration and the theme of VitePress to the work folder.
+ *
+ * @returns Links of the header.
+ */
+async function writeSources(base: string): Promise<NavigationLink[]> {
   const write = async (path: string, text: string) => {
     await Deno.mkdir(dirname(`${work}/${path}`), { recursive: true });
     await Deno.writeTextFile(`${work}/${path}`, text);
@@ -83,6 +91,9 @@ async function writeSources(base: string): Promise<void> {
   }
   const references = await reference();
   for (const [name, text] of references) await write(`pages/${referenceFolder}/${name}.md`, text);
+  // Code that fits into the column of a page.
+  const form = ["--quiet", "--no-config", "--prose-wrap", "preserve", "--line-width", `${columnWidth}`];
+  await deno(`${work}/pages/${referenceFolder}`, "fmt", ...form, ".");
   const groups = readGroups(await repository.read(contentsPage));
   const site = { base, out, ...navigation(groups, references.keys()) };
   await write("pages/.vitepress/site.json", JSON.stringify(site));
@@ -94,6 +105,7 @@ async function writeSources(base: string): Promise<void> {
   await write("pages/.vitepress/style.css", [...await Promise.all(sheets), themeStyle].join("\n"));
   await write("pages/.vitepress/theme/index.js", theme);
   await write("package.json", '{ "private": true, "type": "module" }\n');
+  return site.nav;
 }
 
 /** `deno task docs`. */
@@ -106,11 +118,11 @@ async function docs(args: string[]): Promise<number> {
     .parse(args, { from: "user" });
   await Deno.remove(`${work}/pages`, { recursive: true }).catch(() => {});
   await Deno.remove(out, { recursive: true }).catch(() => {});
-  await writeSources(program.opts<{ base: string }>().base);
+  const links = await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
   // Its page replaces the page that the search finds.
-  await buildPlayground(root, `${out}/playground`);
+  await buildPlayground(root, `${out}/playground`, links);
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;
 }

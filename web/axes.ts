@@ -38,7 +38,7 @@ export function durationAxis(kind: TimeKind, span: number): PadAxis {
 export function stepAxis(kind: TimeKind, times: readonly number[], count: number): PadAxis {
   const scale = kind === "number" ? "linear" : kind;
   const last = times.length - 1;
-  const { ticks, start } = scaleOf({ title: "time", scale }, [times[0], times[last]], across - 1, true);
+  const { ticks, start } = scaleOf({ title: "time", scale }, [times[0], times[last]], across, true);
   return {
     title: start === undefined ? "time" : `time from ${start}`,
     ticks: last > 0 ? ticks.filter(({ value }) => value >= times[0] && value <= times[last]) : [],

@@ -1,5 +1,8 @@
 /** Signatures of declarations, from the source. */
 
+/** Characters of a line of code that fit into the column of a page. */
+export const columnWidth = 74;
+
 /**
  * The declaration that begins in a line, as documentation: without the body of a function, the value of a constant, and private
  * and internal members of a class. Relies on the form of `deno fmt`: a declaration ends with a line that is not indented.
@@ -18,8 +21,40 @@ export function declarationAt(source: string, line: number): string {
   if (/^const/.test(first)) return until(ends(/;$/)).replace(/ = [^]*$/, "");
   if (/^type/.test(first)) return until(typeEnd(lines));
   const whole = until(lines.findIndex((line) => /^\}|\{\}$/.test(line)));
-  return (/^(abstract )?class/.test(first) ? withoutBodies(whole) : whole)
-    .replaceAll(/\{@link(?:code)? ([^}]+)\}/g, "`$1`");
+  return wrapComments(
+    (/^(abstract )?class/.test(first) ? withoutBodies(whole) : whole)
+      .replaceAll(/\{@link(?:code)? ([^}]+)\}/g, "`$1`"),
+  );
+}
+
+/** Wraps the comments that are wider than the column, except those with code. Items of lists and tags begin lines. */
+function wrapComments(text: string): string {
+  return text.replaceAll(/^( *)\/\*\*([^]*?)\*\/$/gm, (comment: string, indent: string, body: string) => {
+    const isNarrow = comment.split("\n").every((line) => line.length <= columnWidth);
+    if (isNarrow || body.includes("```")) return comment;
+    const paragraphs: string[] = [];
+    for (const line of body.split("\n").map((line) => line.replace(/^ *\*? ?/, "").trimEnd())) {
+      if (paragraphs.at(-1) && !/^$|^[-@]|^ {4}/.test(line)) {
+        paragraphs.push(`${paragraphs.pop()} ${line.trim()}`);
+      } else paragraphs.push(line);
+    }
+    const lines = paragraphs.join("\n").trim().split("\n")
+      .flatMap((paragraph) => wrap(paragraph, columnWidth - indent.length - 3));
+    return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`].join(
+      "\n",
+    );
+  });
+}
+
+/** Breaks a text at spaces into lines of at most a width, if its words are no longer. */
+function wrap(text: string, width: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1)!;
+    if (line !== "" && line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines;
 }
 
 /** Last line of an alias of a type: ends with a semicolon, and the next line is not indented. */
