@@ -181,7 +181,7 @@ async function train(isStep = false, stopAfter?: number): Promise<void> {
   [metrics, isTraining, isPaused, trainedEpochs] = [[], true, isStep, undefined];
   stage.isPlaying = false;
   if (typeof stage.shown === "string") {
-    stage.moment = Math.ceil((isForecast() ? 1 : 0.4) * Number(byId<HTMLInputElement>("moment").max));
+    stage.moment = Math.ceil((isForecast() ? 1 : 0.4) * Number(byId<HTMLInputElement>("moment").max)) || 1e6;
   }
   showButtons();
   showStatus("Preparing ...");
