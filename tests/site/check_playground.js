@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { checkStates, isInFirefox, launch, launchFirefox, openPage } from "./pages.js";
+import { checkStates, isInFirefox, launch, launchFirefox, openPage, states } from "./pages.js";
 import { isolation, serve } from "./serve.js";
 
 const [site, repository, screenshots, ...deno] = process.argv.slice(2);
@@ -40,6 +40,9 @@ const waitFor = (page, id, pattern) =>
   ).catch(async ({ message }) => {
     throw new Error(`#${id} should match ${pattern}, is: ${await textOf(page, id)}; ${await textOf(page, "fault")}; ${message}`);
   });
+
+/** Headers for a browser. Under its driver, Firefox sometimes stops a worker that opens workers, so it has no threads here. */
+const headersFor = (start) => start === launch ? isolation : {};
 
 /** Opens the playground, and records its long tasks. @param state Hash of the address. */
 async function openPlayground(browser, server, { state = "", motion = "reduce", isReady = "(trained|Done|Stopped)" } = {}) {
@@ -178,7 +181,7 @@ async function predictions(page, session, table) {
 
 /** The page opens with a trained model that plays series, and a training is drawn epoch by epoch. */
 async function checkMotion(start) {
-  const [browser, server] = [await start(), await serve(site, isolation)];
+  const [browser, server] = [await start(), await serve(site, headersFor(start))];
   const opened = performance.now();
   const { page, faults } = await openPlayground(browser, server, { motion: "no-preference" });
   const moves = () => page.waitForFunction(() => document.getElementById("moment").valueAsNumber > 2, { timeout });
@@ -187,6 +190,7 @@ async function checkMotion(start) {
   const { bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
   assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
   assert.ok(await page.$$eval("#pad .data", (lines) => lines.length) >= 20);
+  await checkNumbers(page);
   await page.click("#play");
   const moment = await page.$eval("#moment", ({ value }) => value);
   await new Promise((resolve) => setTimeout(resolve, 500));
@@ -219,7 +223,7 @@ async function checkMotion(start) {
 
 /** A link shows what its sender saw. */
 async function checkLinks(start) {
-  const [browser, server] = [await start(), await serve(site, isolation)];
+  const [browser, server] = [await start(), await serve(site, headersFor(start))];
   const first = await openPlayground(browser, server, { state: "#model=delta-cde" });
   const answer = await draw(first.page);
   const stateOf = (page) => page.evaluate(() => location.hash);
@@ -252,7 +256,7 @@ async function checkLinks(start) {
 
 /** The columns of tables with other names are recognised, or chosen; what training would refuse is refused before. */
 async function checkTables(start) {
-  const [browser, server] = [await start(), await serve(site, isolation)];
+  const [browser, server] = [await start(), await serve(site, headersFor(start))];
   const { page, faults } = await openPlayground(browser, server);
   const values = () => page.$$eval("#columns select", (lists) => lists.map(({ value }) => value));
   const upload = async (name, lines) => (await page.$("#table")).uploadFile(tableFile(name, lines));
@@ -302,6 +306,36 @@ async function checkTables(start) {
   server.close();
 }
 
+/** The numbers of the axes are on the board of the pad, and do not overlap. */
+async function checkNumbers(page) {
+  for (const { width } of states) {
+    await page.setViewport({ width, height: 844 });
+    const { outside, overlapping, counts } = await page.$eval(".board", (board) => {
+      const box = board.getBoundingClientRect();
+      const boxes = ["x", "y"].map((axis) => [...board.querySelectorAll(`.numbers .${axis}`)].map((number) => number.getBoundingClientRect()));
+      const overlaps = (a, b) => a !== b && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      return {
+        counts: boxes.map(({ length }) => length),
+        outside: boxes.flat().filter((one) => one.left < box.left || one.right > box.right || one.top < box.top || one.bottom > box.bottom).length,
+        overlapping: boxes.flatMap((all) => all.filter((one) => all.some((other) => overlaps(one, other)))).length,
+      };
+    });
+    assert.ok(Math.min(...counts) >= 2, `numbers of the axes at ${width} pixels: ${counts}`);
+    assert.deepEqual([outside, overlapping], [0, 0], `numbers outside the board, and overlapping ones, at ${width} pixels`);
+  }
+}
+
+/** The forecast and its interval begin at the last observation, on the pad and in the chart. */
+async function checkJoint(page, observations) {
+  const firstOf = (selector) => page.$eval(selector, (path) => path.getAttribute("d").slice(1).split("L")[0]);
+  const seen = await page.$$eval("#pad .seen", (points) => points.map((point) => `${point.getAttribute("cx")},${point.getAttribute("cy")}`));
+  assert.deepEqual([await firstOf("#pad .future"), await firstOf("#pad .band")], [seen.at(-1), seen.at(-1)]);
+  await page.waitForSelector("#charts .dashed", { timeout });
+  const observed = await page.$eval("#charts [data-name=observed] path", (path) => path.getAttribute("d").slice(1).split("L"));
+  const last = observed[observations - 1];
+  assert.deepEqual([await firstOf("#charts .dashed path"), await firstOf("#charts path.band")], [last, last]);
+}
+
 /** A drawn past has a future, which a link keeps. */
 async function checkFuture(start) {
   const [browser, server] = [await start(), await serve(site)];
@@ -319,6 +353,8 @@ async function checkFuture(start) {
   await page.waitForSelector("#pad .band", { timeout });
   const answer = await textOf(page, "answer");
   console.log(`forecast: ${answer}`);
+  await checkJoint(page, 32);
+  await checkNumbers(page);
   await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/future-${state}.png`, fullPage: true });
   const opened = await openPlayground(browser, server, { state: await page.evaluate(() => location.hash) });
   await waitFor(opened.page, "answer", "^32 observations");
@@ -346,6 +382,8 @@ async function checkFuture(start) {
   await waitFor(page, "answer", "^14 observations. Next: [0-9.]+, with 80 % probability");
   const next = await textOf(page, "answer");
   console.log(`forecast of a table: ${await textOf(page, "status")} ${next}`);
+  await checkJoint(page, 14);
+  await checkNumbers(page);
   await checkStates(page, (text) => faults.push(text), (state) => screenshots && { path: `${screenshots}/sales-${state}.png`, fullPage: true });
   await page.evaluate(() => navigator.clipboard.writeText = () => Promise.resolve());
   await page.click("#share");
@@ -371,6 +409,10 @@ async function checkTouch() {
   await waitFor(page, "answer", "observations");
   const { x, y, width, bottom } = await page.$eval("#pad", (pad) => pad.getBoundingClientRect().toJSON());
   assert.ok(bottom <= 844, `the pad ends at ${bottom} pixels`);
+  await page.tap("#menu");
+  const pages = await page.$$eval("#pages a", (links) => links.filter((link) => link.checkVisibility()).map(({ textContent }) => textContent));
+  assert.deepEqual(pages, ["Start", "Guides", "Research", "Internals", "Reference", "Playground"]);
+  await page.tap("#menu");
   const at = (i) => [{ x: x + width * (0.5 + 0.35 * Math.cos(i / 4)), y: y + width * (0.5 - 0.35 * Math.sin(i / 4)) }];
   const touch = (type, touchPoints) => session.send("Input.dispatchTouchEvent", { type, touchPoints });
   await touch("touchStart", at(0));
@@ -478,7 +520,7 @@ async function checkFiles() {
 
 /** Other data are chosen at any time of a training, and a training is begun at any time of the opening of data. */
 async function checkChanges(start) {
-  const [browser, server] = [await start(), await serve(site, isolation)];
+  const [browser, server] = [await start(), await serve(site, headersFor(start))];
   const { page, faults } = await openPlayground(browser, server);
   for (const [i, wait] of [0, 10, 30, 100, 200, 400, 700, 1000].entries()) {
     await page.click("#train");
@@ -616,7 +658,7 @@ for (
   await checkChanges(start);
 }
 await checkTouch();
-await checkModels("Firefox, CPU", { headers: isolation, start: launchFirefox, trainings });
+await checkModels("Firefox, CPU", { headers: {}, start: launchFirefox, trainings });
 await checkModels("CPU, isolated", { headers: isolation, trainings });
 await checkModels("CPU, not isolated", { headers: {}, trainings });
 await checkModels("WebGPU", {

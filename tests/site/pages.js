@@ -58,6 +58,14 @@ async function checkWidth(page, state, fault) {
   if (overflow > 0) fault(`${placeOf(state)}: scrolls horizontally by ${overflow} pixels`);
 }
 
+/** Code that scrolls horizontally is a fault. On a phone, text in columns may scroll. */
+async function checkCode(page, state, fault) {
+  const wide = await page.$$eval("pre", (blocks, isPhone) =>
+    blocks.filter((block) => block.scrollWidth > block.clientWidth + 1 && !(isPhone && block.closest(".language-text")))
+      .map(({ textContent }) => textContent.slice(0, 60)), state.width < 640);
+  if (wide.length > 0) fault(`${placeOf(state)}: ${wide.length} blocks of code scroll horizontally, such as ${wide[0]}`);
+}
+
 /** A serious violation that axe finds is a fault. */
 async function checkAccessibility(page, state, fault) {
   const run = async () => (await globalThis.axe.run({ resultTypes: ["violations"] })).violations;
@@ -78,8 +86,8 @@ function removeTokens() {
 }
 
 /**
- * Checks a page in each width and colour: it does not scroll horizontally, and axe finds no serious violation. In Firefox only the
- * width is checked, because the findings of axe are those in Chromium.
+ * Checks a page in each width and colour: it and its code do not scroll horizontally, and axe finds no serious violation. In Firefox
+ * only the widths are checked, because the findings of axe are those in Chromium.
  *
  * @param screenshot Options of the picture of a state; undefined for no picture.
  * @param checked States that axe checks.
@@ -90,6 +98,7 @@ export async function checkStates(page, fault, screenshot = () => undefined, che
     if (!options && otherStates.includes(state)) continue;
     await show(page, state);
     await checkWidth(page, state, fault);
+    await checkCode(page, state, fault);
     if (options) await page.screenshot(options);
   }
   if (isInFirefox(page)) return;

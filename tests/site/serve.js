@@ -19,13 +19,23 @@ export const isolation = {
   "cross-origin-embedder-policy": "require-corp",
 };
 
-/** Serves a folder on a free port of this machine, with these headers. `transferred` has the bytes of the bodies by path. */
-export async function serve(root, headers = {}) {
+/**
+ * Serves a folder on a free port of this machine, with these headers. `transferred` has the bytes of the bodies by path.
+ *
+ * @param script Module that every page runs, too.
+ * @param onReport Called with the text of each request of `/report?<text>`.
+ */
+export async function serve(root, headers = {}, { script, onReport } = {}) {
   const server = createServer(({ url }, response) => {
+    if (onReport && url.startsWith("/report?")) {
+      onReport(decodeURIComponent(url.slice("/report?".length)));
+      return response.writeHead(200, headers).end();
+    }
     const path = join(root, normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)));
     const file = path.endsWith("/") ? `${path}index.html` : path;
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end();
-    const body = gzipSync(readFileSync(file));
+    const added = script && file.endsWith(".html") ? `<script type="module">${script}</script>` : "";
+    const body = gzipSync(Buffer.concat([readFileSync(file), Buffer.from(added)]));
     server.transferred.set(url, body.length);
     const type = types[extname(file)] ?? "application/octet-stream";
     // The names of assets contain a hash of their contents.
