@@ -53,7 +53,7 @@ function closeWorker(worker: Worker): void {
 function startThread({ url, main, functions, data, onError }: ThreadStart): void {
   const source = `onmessage = ({ data }) => { (${main})(data, (${functions})()); postMessage("ended"); };`;
   const worker = openWorker(source, url);
-  // A file of a worker also tells that it has started.
+  // The file of a worker also sends "started".
   worker.onmessage = ({ data }) => {
     if (data === "ended") closeWorker(worker);
   };

@@ -11,7 +11,7 @@ const worker = globalThis as unknown as {
 };
 worker.onmessage = ({ data }) => {
   workerMain(data, hostFunctions());
-  // Tells the page that the device is destroyed.
+  // The device is destroyed: the page closes this worker.
   worker.postMessage("ended");
 };
 // Tells the page that it may start workers.
