@@ -33,18 +33,18 @@ async function trainAgain(count) {
 
 for (const model of ["neural-cde", "delta-cde", "warp"]) {
   const reports = [];
-  const done = Promise.withResolvers();
-  let timer;
+  let [timer, resolve, reject] = [];
+  const done = new Promise((...given) => [resolve, reject] = given);
   const wait = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => done.reject(new Error(`${model}: training ${reports.length + 1} does not end`)), timeout);
+    timer = setTimeout(() => reject(new Error(`${model}: training ${reports.length + 1} does not end`)), timeout);
   };
   const server = await serve(site, isolation, {
     script: `(${trainAgain})(${count});`,
     onReport(text) {
       reports.push(text);
       wait();
-      if (reports.length === Number(count)) done.resolve();
+      if (reports.length === Number(count)) resolve();
     },
   });
   const profile = mkdtempSync(join(tmpdir(), "firefox-"));
@@ -52,7 +52,7 @@ for (const model of ["neural-cde", "delta-cde", "warp"]) {
   const start = performance.now();
   const firefox = spawn("/usr/bin/firefox-esr", ["--headless", "--no-remote", "--profile", profile, address], { stdio: "ignore" });
   wait();
-  await done.promise.finally(() => {
+  await done.finally(() => {
     clearTimeout(timer);
     firefox.kill();
     server.close();
