@@ -16,14 +16,13 @@ import {
   setOptions,
   showStatus,
 } from "./elements.ts";
-import { download, isRun, onDrop } from "./files.ts";
+import { download, isRun, onDrop, showPredictions } from "./files.ts";
 import { futureName, futureSteps, isClosedForm } from "./future.ts";
 import { type LinkState, linkState, pointsOf, pointsText, setLinkState, tableOf, tableText } from "./link.ts";
 import type { Choice, DataInfo, DataName } from "./messages.ts";
 import { hidePickers, markPicker, onPicked, type PickedTable, pickedTable, showPickers } from "./pickers.ts";
 import { offerModels, showCommand, showGpu, showModel } from "./models.ts";
 import { howToDraw } from "./pad.ts";
-import { showPredictions } from "./predictions.ts";
 import { makeStage } from "./stage.ts";
 import { trainedFile } from "./trained.ts";
 
