@@ -37,19 +37,23 @@ export function smallModel() {
   };
 }
 
+/** Steps of {@linkcode memoryOverSteps}. A software GPU takes milliseconds for each. */
+export const stepsOn = ({ info }: KernelDevice): number => info.kind === "webgpu" ? 1000 : 4000;
+
 /**
- * Bytes allocated by the device and bytes of the process after each fortieth of 4,000 steps. JavaScript's
+ * Bytes allocated by the device and bytes of the process after each hundredth of many steps. JavaScript's
  * heap is excluded, because the garbage collector decides how large it grows between collections.
  */
-export async function memoryOver4000(
+export async function memoryOverSteps(
   device: KernelDevice,
   step: () => void,
 ): Promise<{ lent: number[]; process: number[] }> {
+  const steps = stepsOn(device);
   const samples = { lent: [] as number[], process: [] as number[] };
   await measure(device, async (lent) => {
-    for (let i = 1; i <= 4000; i++) {
+    for (let i = 1; i <= steps; i++) {
       step();
-      if (i % 40 !== 0) continue;
+      if (i % (steps / 100) !== 0) continue;
       await device.synchronize();
       // Tensors made outside any scope are freed by the garbage collector, which runs between tasks.
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -65,6 +69,6 @@ if (import.meta.main) {
   const [device, implementation] = Deno.args as [InitOptions["device"], InitOptions["implementation"]];
   const opened = await init({ device, implementation }) as KernelDevice;
   const step = smallModel();
-  console.log(JSON.stringify(await memoryOver4000(opened, () => tidy(step))));
+  console.log(JSON.stringify(await memoryOverSteps(opened, () => tidy(step))));
   Deno.exit();
 }
