@@ -80,11 +80,11 @@ testLong(
   "a view of a folder shows a run that is killed and resumed, and --view shows the run to its report",
   withFolder(async (out) => {
     const path = `${out}/runs/spiral`;
-    const words = ["spirals", "--device", "cpu", "--batch-size", "2", "--epochs", "8", "--run", path];
+    const words = ["spirals", "--device", "cpu", "--batch-size", "2", "--epochs", "5", "--run", path];
     await Deno.mkdir(`${out}/runs`);
     await using folder = startView(`${out}/runs`, 0);
     const killed = task("train", words).spawn();
-    await pageWith(folder.url, /<td[^>]*>training, [1-9]\d? %<\/td>.*<td class="number">[0-7] of 8<\/td>/s);
+    await pageWith(folder.url, /<td[^>]*>training, [1-9]\d? %<\/td>.*<td class="number">[0-4] of 5<\/td>/s);
     killed.kill("SIGKILL");
     await killed.status;
     await Promise.all([killed.stdout.cancel(), killed.stderr.cancel()]);
@@ -95,7 +95,7 @@ testLong(
     for (let text = ""; !url; text += (await printed.read()).value) url = /view (http:\S+)/.exec(text)?.[1];
     await pageWith(url!, /in training on .*Test samples with their predicted classes/s);
     // The process serves the report to a page that is open.
-    const report = await pageWith(url!, /trained for 8 epochs/);
+    const report = await pageWith(url!, /trained for 5 epochs/);
     assert.equal(report, await Deno.readTextFile(`${path}/report.html`));
     assert.equal((await resumed.status).code, 0, await new Response(resumed.stderr).text());
     await printed.cancel();
