@@ -23,7 +23,7 @@ const pages = readdirSync(root, { recursive: true }).filter((file) => file.endsW
 const faults = deadLinks(root, pages);
 
 /** Pages of source files of each kind that the check opens, if it takes no pictures. Pages of a kind have one template. */
-const sourcePages = 10;
+const sourcePages = 4;
 
 /** The pages to open, the largest first, because they take long. */
 function pagesToOpen() {
