@@ -25,6 +25,7 @@ import {
   vjp,
   vmap,
 } from "../../mod.ts";
+import { testLong } from "../devices.ts";
 
 const dtype = "float64";
 const numbers = (values: number[]) => tensor(values, { dtype });
@@ -90,6 +91,7 @@ for (const [start, end] of [[true, true], [true, false], [false, true], [false, 
         await assertClose(grad(run(adjoint))(inputs), direct, 1e-5);
         await assertClose(jit(grad(run(adjoint)))(inputs), direct, 1e-5);
       }
+      if (t === outputs[1]) continue; // The transformations of these are those of the times below.
       const forwards = (name: keyof Inputs, one: Tensor) => {
         const zero = Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, x.zerosLike()]));
         return jvp(run("direct"))([inputs], [{ ...zero, [name]: one } as Inputs])[1];
@@ -109,7 +111,8 @@ for (const [start, end] of [[true, true], [true, false], [false, true], [false, 
 }
 
 for (const method of ["dopri5", "kvaerno5", "rk4"] as const) {
-  Deno.test(`transformations of the continuous adjoint of ${method} agree with the direct adjoint`, async () => {
+  const test = method === "kvaerno5" ? testLong : Deno.test;
+  test(`transformations of the continuous adjoint of ${method} agree with the direct adjoint`, async () => {
     const w = numbers([0.3, -0.7]);
     const y0 = tensor([[[1, 2]], [[0.5, 3]], [[4, 1]]], { dtype });
     const steps = method === "rk4" ? { stepSize: 0.01 } : { rtol: 1e-7, atol: 1e-9 };
