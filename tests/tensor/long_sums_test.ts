@@ -51,7 +51,7 @@ for (const [name, { value, tolerance }] of Object.entries(terms)) {
       const count = 4_000_037;
       const [a, b] = [floats(count, value), floats(count, (i) => value(i + 7))];
       // A GPU computes a tile of outputs for the one of a dot product, which takes a software GPU long.
-      const terms = device.info.kind === "webgpu" ? 500_003 : count;
+      const terms = device.info.kind === "webgpu" ? 1_000_037 : count;
       let [dot, sum] = [0, 0];
       for (let i = 0; i < terms; i++) dot += a[i] * b[i];
       for (let i = 0; i < count; i++) sum += a[i];
