@@ -15,7 +15,7 @@ function table(count: number, isLabelled: boolean): string {
   return [`series,time,x${isLabelled ? ",label" : ""}`, ...rows, ""].join("\n");
 }
 
-/** When a training is killed: at the first printed line that matches, or when the run has a file. */
+/** When a training is killed: at the first printed line that matches, or when a file of the run has content. */
 type Moment = RegExp | "metrics.jsonl";
 
 /** Starts a command, and kills it at a moment. */
@@ -31,7 +31,7 @@ async function killAt(moment: Moment, run: string, args: readonly string[]): Pro
       }
       return;
     }
-    while (!isOver && !await Deno.stat(`${run}/${moment}`).catch(() => undefined)) {
+    while (!isOver && !(await Deno.stat(`${run}/${moment}`).catch(() => undefined))?.size) {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     await child.stdout.cancel();
