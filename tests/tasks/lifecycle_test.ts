@@ -137,7 +137,7 @@ function checkKilled(options: readonly string[], moments: readonly Moment[], isS
 testLong(
   "an ensemble that is killed between epochs and resumed in another folder gives bitwise equal results in every use",
   checkKilled(
-    ["--model", "s5", "--hidden", "4", "--ensemble", "2", "--epochs", "6", "--online"],
+    ["--model", "s5", "--hidden", "4", "--ensemble", "2", "--epochs", "24", "--online"],
     ["metrics.jsonl"],
     true,
   ),
