@@ -96,7 +96,7 @@ const ways: Record<
 /** Bodies that are tested each time. The compiler takes seconds for the others. */
 const quick = new Set(["views"]);
 
-/** Bodies of explicit solves: a solve is a loop, whose bodies are those of `scan`, with more operations before it. */
+/** Bodies of explicit solves. A solve is a loop like that of `scan`, which has all bodies, with more operations before it. */
 const solvedBodies = new Set([
   "a chain of functions",
   "readers of a parameter",
