@@ -64,7 +64,7 @@ export interface Viewer {
 }
 
 /**
- * Makes the viewer of a run.
+ * Makes the viewer of a run. The code of its model must be loaded, as after `prepare` or `open` of the experiment.
  *
  * @returns Undefined for an ensemble, for condensed series, and for a model without access to its states.
  */

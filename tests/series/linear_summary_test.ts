@@ -7,6 +7,7 @@ import type { ClassPrediction, NumberPrediction } from "../../src/series/record/
 import { featuresOfSeries, isSummary, RunningSummary } from "../../src/series/record/running_summary.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { seriesNetwork } from "../../src/series/models/series_network.ts";
 import { key } from "../../src/tensor/random.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
@@ -161,6 +162,7 @@ Deno.test("a network of zeros gives the linear model, and a record without one t
     times: Float64Array.of(0, 1, 2),
     values: Float64Array.of(3, NaN, 5),
   };
+  await neuralModels.warp.load!();
   const networkOf = (record: DataRecord) =>
     seriesNetwork({
       ...{ record, key: key(3), width: 4, depth: 1 },

@@ -25,7 +25,7 @@ import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import type { SeriesModel, SeriesModelKind } from "./whole_series.ts";
-import { neuralModels } from "./neural_models.ts";
+import { neuralModels } from "./neural/neural_models.ts";
 import { seriesForm } from "./series_reading.ts";
 import { onGrid } from "../read/time_grid.ts";
 

@@ -11,6 +11,12 @@ import type { TrainedRun } from "../../train/run/trained_run.ts";
 import { nameOfSource, type SeriesSource } from "../record/series_source.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../record/predictions.ts";
 
+/**
+ * Memory in bytes that training may take for the values of its batches. With the data and the program, a run stays
+ * below about 3 GB.
+ */
+export const trainingMemory = 2 * 2 ** 30;
+
 /** Kind of a task's samples. */
 export type SampleKind = "series" | "window" | "image";
 

@@ -29,7 +29,7 @@ import {
 import type { SeriesSettings } from "../record/settings.ts";
 import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
-import { knownErrors } from "./regression.ts";
+import { knownErrors } from "./metrics/known_errors.ts";
 import { predicting } from "../record/failed_predictions.ts";
 import { groupsOfOneLength, outputsInBatches, seriesNetwork } from "../models/series_network.ts";
 import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";

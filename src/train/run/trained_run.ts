@@ -50,7 +50,7 @@ export async function openBest<Model extends WeightedModel, Record = any>(
   const weights = await checkOrigin(folder, config, record, folder.best);
   if (!weights) throw missingBest(folder.best);
   await init({ device: keptDevice(config.device, trainedOn(weights)) });
-  const model = open(config, record);
+  const model = await open(config, record);
   await loadBest(folder, model);
   return { config, folder, record: record as Record, model };
 }
