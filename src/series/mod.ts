@@ -9,7 +9,7 @@
  *
  * @module
  */
-export type { LinearModel } from "./math/screened_ridge.ts";
+export type { LinearModel } from "./math/linear_model.ts";
 export type { BlockSums } from "./record/block_mean.ts";
 export type { SummaryState } from "./record/running_summary.ts";
 export type { RecordedAsinh } from "./record/scaled_values.ts";

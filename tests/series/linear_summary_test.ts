@@ -1,6 +1,7 @@
 /** The linear model of summaries beneath models of users' own series. */
 import assert from "node:assert/strict";
-import { fitScreenedRidge, linearOutputs } from "../../src/series/math/screened_ridge.ts";
+import { linearOutputs } from "../../src/series/math/linear_model.ts";
+import { fitScreenedRidge } from "../../src/series/math/screened_ridge.ts";
 import { classify, openTrained, regress } from "../../src/series/mod.ts";
 import type { DataRecord, RecordedChannel } from "../../src/series/record/data_record.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";

@@ -1,5 +1,4 @@
 /** Kinds of forecasting models, whose code is loaded on demand. */
-import { historyLength } from "../read/histories.ts";
 import type { WindowModelKind, WindowModelSizes } from "./forecaster.ts";
 import { onDemand } from "./on_demand.ts";
 import type { SeriesModelKind } from "./whole_series.ts";
@@ -10,6 +9,16 @@ const closedForm = {
   rejects: ["epochs", "learningRate", "patience"],
   defaults: { epochs: 1 },
 } as const;
+
+/** Maximum number of past steps, unless ten seasons are longer. */
+const mostSteps = 500;
+/** Minimum number of seasons within the maximum number of past steps. */
+const mostSeasons = 10;
+
+/** Default number of past steps of a model that reads whole histories. */
+function historyLength(season: number): number {
+  return Math.max(mostSteps, mostSeasons * season);
+}
 
 const linearForecaster = () => import("./linear_forecaster.ts");
 const smoothing = () => import("./local/smoothing_model.ts");

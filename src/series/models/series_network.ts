@@ -13,7 +13,7 @@ import type { Prediction } from "../record/predictions.ts";
 import type { Evaluation, Samples, TaskData } from "../../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, type RecordedRange, takeColumns } from "../record/data_record.ts";
-import { linearOutputs } from "../math/screened_ridge.ts";
+import { linearOutputs } from "../math/linear_model.ts";
 import { featuresOfSeries } from "../record/running_summary.ts";
 import { predicting } from "../record/failed_predictions.ts";
 import { scaledSeries } from "../record/scaled_values.ts";

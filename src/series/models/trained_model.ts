@@ -4,7 +4,6 @@ import { WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../../data/series.ts";
 import { tableOptionNames, type TableOptions } from "../../data/table/options.ts";
 import type { Tree } from "../../tensor/tree.ts";
-import { evaluateBatches } from "../../train/evaluate.ts";
 import { requireFinite } from "../../train/measure_checks.ts";
 import type { Evaluation, MeasuredModel, Samples } from "../../train/task.ts";
 import type { TrainedRun } from "../../train/run/trained_run.ts";
@@ -130,6 +129,7 @@ export async function measureNew(
     table,
   );
   const evaluated = await evaluatePredictions?.();
+  const { evaluateBatches } = await import("../../train/evaluate.ts");
   const measures = { ...await evaluateBatches(model, batches, config.batchSize), ...evaluated?.measures };
   return {
     measures: requireFinite(measures, nameOfSource(source)),

@@ -2,7 +2,7 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { noticesOf } from "../../data/table/describe.ts";
 import type { TableOptions } from "../../data/table/options.ts";
-import type { TableSource } from "../../data/table/read_table.ts";
+import type { TableSource } from "../../data/table/source.ts";
 import { withChosen } from "../choose/auto.ts";
 import { loadKind } from "../models/model_settings.ts";
 import { type TrainedModel, trainingMemory } from "../models/trained_model.ts";

@@ -2,7 +2,7 @@
 import type { Scaling } from "../../data/scaling.ts";
 import type { Series, SeriesSet } from "../../data/series.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
-import type { TableSource } from "../../data/table/read_table.ts";
+import type { TableSource } from "../../data/table/source.ts";
 import { type Key, key, splitKey } from "../../tensor/random.ts";
 import type { ModelExperiment, ModelRules } from "../models/model_settings.ts";
 import { neuralModels } from "../models/neural/neural_models.ts";

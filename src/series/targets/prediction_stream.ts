@@ -8,7 +8,7 @@ import { BlockMean, type BlockSums } from "../record/block_mean.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { isSummary, RunningSummary } from "../record/running_summary.ts";
 import { scaledValue } from "../record/scaled_values.ts";
-import { linearOutputs } from "../math/screened_ridge.ts";
+import { linearOutputs } from "../math/linear_model.ts";
 import { originOf, startOf, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { CheckedSeries } from "./learned_ranges.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "../record/predictions.ts";

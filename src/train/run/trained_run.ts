@@ -1,7 +1,6 @@
 /** Opens a run's best weights for new data. Only the run's folder is needed. */
 import { init } from "../../compile/init.ts";
-import { trainedOn } from "./arithmetic.ts";
-import { keptDevice } from "./choose_device.ts";
+import { keptDevice, trainedOn } from "./arithmetic.ts";
 import { WeftError } from "../../device/errors.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "../experiment.ts";
