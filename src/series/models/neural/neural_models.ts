@@ -44,7 +44,10 @@ function withoutDropout(
   return Object.assign(adapted, { streamed: model.streamed });
 }
 
+const cdeModels = () => import("./cde_models.ts");
 const fastWeightModels = () => import("./fast_weight_models.ts");
+const recurrentModels = () => import("./recurrent_models.ts");
+const stateSpaceModels = () => import("./state_space_models.ts");
 
 /** Makes a learning rule. */
 type MakeRule = (rules: Awaited<ReturnType<typeof fastWeightModels>>) => LearningRule;
@@ -88,7 +91,7 @@ function rough(rule: MakeRule): SeriesModelKind {
 
 /** A GRU or LSTM that reads every row, including the time. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
-  return atObservations([], () => import("../../../models/recurrent.ts"), ({ Recurrent }, sizes) => {
+  return atObservations([], recurrentModels, ({ Recurrent }, sizes) => {
     const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
     const model = Recurrent({
       ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
@@ -107,7 +110,7 @@ function irregular(
 ): SeriesModelKind {
   return atObservations(
     takes,
-    () => import("../../../models/irregular_gru.ts"),
+    recurrentModels,
     ({ IrregularGRU }, sizes) => {
       const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
       const model = IrregularGRU({
@@ -190,15 +193,13 @@ function ensembleOf(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   };
 }
 
-const structuredCDE = () => import("../../../models/structured/structured_cde.ts");
-
 /** Neural models of whole series, by the name for `--model`. */
 export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-cde": {
     ...alongSpline(
       [...solver, ...field],
       "changes",
-      () => import("../../../models/cde/neural_cde.ts"),
+      cdeModels,
       // As in the authors' code, static features replace the first observation.
       ({ NeuralCDE }, { hidden, ...sizes }) =>
         withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden, initial: !sizes.staticFeatures })),
@@ -208,14 +209,14 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-ode": alongSpline(
     solver,
     "values",
-    () => import("../../../models/gru_ode.ts"),
+    cdeModels,
     ({ GRUODE }, { hidden, width: _, depth: __, ...sizes }) =>
       withoutDropout(GRUODE({ ...sizes, hiddenChannels: hidden })),
   ),
   "neural-ode": alongSpline(
     [...solver, ...field],
     "values",
-    () => import("../../../models/direct_neural_ode.ts"),
+    cdeModels,
     ({ DirectNeuralODE }, { hidden, ...sizes }) =>
       withoutDropout(DirectNeuralODE({ ...sizes, hiddenChannels: hidden })),
   ),
@@ -246,23 +247,23 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "direct-map": alongSpline(
     field,
     "changes",
-    () => import("../../../models/fast_weight/direct_map.ts"),
+    fastWeightModels,
     ({ FastWeightDirectMap }, { hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
   ),
   "log-ncde": alongWindows(
     field,
-    () => import("../../../models/cde/log_ncde.ts"),
+    cdeModels,
     ({ LogNCDE }, { hidden, ...sizes }) => withoutDropout(LogNCDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "neural-rde": alongWindows(
     field,
-    () => import("../../../models/cde/neural_rde.ts"),
+    cdeModels,
     ({ NeuralRDE }, { hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "structured-rde": kindOf(
     { takes: ["hidden", "window", "signatureDepth"], reads: "windows", takesStatic: false },
     (words) => words,
-    structuredCDE,
+    stateSpaceModels,
     ({ StructuredCDE }, sizes) => {
       const { inputChannels, outputChannels, hidden, signatureDepth = 2, pace, key } = sizes;
       const model = StructuredCDE({
@@ -280,7 +281,7 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "lstm": recurrent("lstm"),
   "transformer": atObservations(
     [],
-    () => import("../../../models/transformer.ts"),
+    recurrentModels,
     ({ Transformer }, sizes) => {
       const { inputChannels, outputChannels, hidden, key } = sizes;
       const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
@@ -293,25 +294,25 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "warp-rotation": warp({ initialization: "rotation" }),
   "warp-planes": warp("planes"),
   "warp-planes-low-rank": warp({ diagonal: "planes", rank: 16 }),
-  "s4d": stateSpace(() => import("../../../models/diagonal/s4d.ts"), ({ S4D }, options) => S4D(options)),
-  "lru": stateSpace(() => import("../../../models/diagonal/lru.ts"), ({ LRU }, options) => LRU(options)),
+  "s4d": stateSpace(stateSpaceModels, ({ S4D }, options) => S4D(options)),
+  "lru": stateSpace(stateSpaceModels, ({ LRU }, options) => LRU(options)),
   "s5": {
-    ...stateSpace(() => import("../../../models/diagonal/s5.ts"), ({ S5 }, options) => S5(options)),
+    ...stateSpace(stateSpaceModels, ({ S5 }, options) => S5(options)),
     isCandidate: true,
   },
   "s6": {
-    ...stateSpace(() => import("../../../models/diagonal/s6.ts"), ({ S6 }, options) => S6(options)),
+    ...stateSpace(stateSpaceModels, ({ S6 }, options) => S6(options)),
     typicalSteps: 256,
   },
   "mamba": {
-    ...stateSpace(() => import("../../../models/diagonal/mamba.ts"), ({ Mamba }, options) => Mamba(options)),
+    ...stateSpace(stateSpaceModels, ({ Mamba }, options) => Mamba(options)),
     typicalSteps: 256,
   },
   // Memory grows with the block size times the size of the state, for each step. Rows are close in time, where a step of
   // Euler is near the exponential and takes a tenth of its time.
   "structured-cde": {
     ...stateSpace(
-      structuredCDE,
+      stateSpaceModels,
       ({ StructuredCDE }, options, changes) => StructuredCDE({ ...options, ...changes, form: "euler" }),
     ),
     typicalSteps: 256,
