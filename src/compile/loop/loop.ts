@@ -299,7 +299,13 @@ function runTraced(
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
     const hoistedLoop = structure.hoist(values, residualBytes);
-    return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs, options);
+    return runRecorded(
+      bindLoop(hoistedLoop, values, steps, executor),
+      initial,
+      executor,
+      graph.outputs,
+      options,
+    );
   };
   const values = structure.values(sequences, constants);
   const floats = constants.filter(({ dtype }) => isFloat(dtype));
