@@ -1,7 +1,6 @@
 /** Opens trained forecasters for new series. */
 import { countedSteps } from "../../charts/format.ts";
-import type { Series, SeriesSet } from "../../data/series.ts";
-import { noticesOf } from "../../data/table/describe.ts";
+import { noticesOf, type Series, type SeriesSet } from "../../data/series.ts";
 import type { TableOptions } from "../../data/table/options.ts";
 import { digestOf } from "../../files/digest.ts";
 import { withChosen } from "../choose/auto.ts";
@@ -15,7 +14,7 @@ import type { DataRecord } from "../record/data_record.ts";
 import type { SeriesSource } from "../record/series_source.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 import { knownCounts } from "../targets/metrics/known_errors.ts";
-import { forecastStreams } from "../targets/prediction_stream.ts";
+import { forecastStreams } from "../targets/streams/forecast_streams.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
 import { unknownAhead } from "./forecast_notices.ts";
 

@@ -1,6 +1,5 @@
 /** Opens trained models of whole series for new data. */
-import type { SeriesSet } from "../../data/series.ts";
-import { noticesOf } from "../../data/table/describe.ts";
+import { noticesOf, type SeriesSet } from "../../data/series.ts";
 import type { TableOptions } from "../../data/table/options.ts";
 import type { TableSource } from "../../data/table/source.ts";
 import { withChosen } from "../choose/auto.ts";
@@ -17,8 +16,8 @@ import {
 import { countSeen, type DataRecord } from "../record/data_record.ts";
 import type { SeriesSource, TargetKind } from "../record/series_source.ts";
 import type { SeriesSettings } from "../record/settings.ts";
-import { type Classifier, classifier } from "../targets/classifier.ts";
-import { type Regressor, regressor } from "../targets/regressor.ts";
+import type { Classifier } from "../targets/classifier.ts";
+import type { Regressor } from "../targets/regressor.ts";
 import {
   defaultModel,
   isOfUser,
@@ -40,8 +39,8 @@ export async function openSeries<Settings extends SeriesSettings>(
   const { model: key } = keysOf(problem, settings.seed);
   const options = { record, settings, key, ...sizesOf(problem, settings) };
   const model: Classifier | Regressor = settings.task === "regress"
-    ? regressor(options)
-    : classifier({ ...options, rules: problem.rules?.(settings) });
+    ? (await import("../targets/regressor.ts")).regressor(options)
+    : (await import("../targets/classifier.ts")).classifier({ ...options, rules: problem.rules?.(settings) });
   const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
   const targetKind = targetsOf(settings);
   const read = async (source: SeriesSource, targets: TargetKind, table?: TableOptions) =>

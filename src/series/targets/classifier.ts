@@ -7,12 +7,12 @@ import type { ParameterTree } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { ClassPrediction } from "../record/predictions.ts";
 import { balancedWeights, countLabels } from "../math/class_counts.ts";
-import { argmax } from "./metrics/classes.ts";
+import { argmax } from "../math/argmax.ts";
 import { coolest, fitTemperature, hottest, probabilitiesOf } from "../math/temperature.ts";
 import type { Calibration, Task } from "../../train/task.ts";
-import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
+import { type CheckedSeries, rangeWarnings, withWarnings } from "./range_warnings.ts";
 import { meanLogit, meanOutput, meanProbability } from "../models/ensemble.ts";
-import { networkStreams } from "./prediction_stream.ts";
+import { networkStreams } from "./streams/network_streams.ts";
 import {
   groupsOfOneLength,
   samplesOf,

@@ -5,8 +5,8 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberPrediction } from "../record/predictions.ts";
 import type { Calibration } from "../../train/task.ts";
 import { knownCounts, knownErrors } from "./metrics/known_errors.ts";
-import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
-import { networkStreams } from "./prediction_stream.ts";
+import { type CheckedSeries, rangeWarnings, withWarnings } from "./range_warnings.ts";
+import { networkStreams } from "./streams/network_streams.ts";
 import { meanOutput } from "../models/ensemble.ts";
 import type { LastValueWeights } from "../models/fitted/baselines.ts";
 import {
