@@ -1,4 +1,4 @@
-/** Describes the channels, times and targets of a training set for a record. */
+/** Describes the channels and targets of a training set for a record. */
 import { channelStatistics, type Scaling } from "../../data/scaling.ts";
 import type { Series, SeriesSet } from "../../data/series.ts";
 import type { DataRecord } from "../record/data_record.ts";
@@ -26,16 +26,6 @@ export function recordChannels(
       ...(category === undefined ? statistics[i] : { mean: 0, standardDeviation: 1 }),
     };
   });
-}
-
-/** Describes the times of a set for a record. `scale` is the factor that the model applies to them. */
-export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): DataRecord["time"] {
-  return {
-    kind: times,
-    ...(timeUnit ? { unit: timeUnit } : {}),
-    origin: "first observation of each series",
-    scale,
-  };
 }
 
 /** Describes the numeric targets of a set for a record. */

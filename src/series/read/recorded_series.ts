@@ -43,6 +43,16 @@ function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" || time.unit === "month" ? undefined : time.unit ?? "number";
 }
 
+/** Describes the times of a set for a record. `scale` is the factor that the model applies to them. */
+export function recordTimes({ times, timeUnit }: SeriesSet, scale: number): DataRecord["time"] {
+  return {
+    kind: times,
+    ...(timeUnit ? { unit: timeUnit } : {}),
+    origin: "first observation of each series",
+    scale,
+  };
+}
+
 /** Returns the set unchanged. @throws {DataError} If a series has no values at all. */
 export function requireValues(set: SeriesSet): SeriesSet {
   const { name, series } = set;

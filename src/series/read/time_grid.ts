@@ -2,7 +2,7 @@
 import type { Series, SeriesSet } from "../../data/series.ts";
 import type { DataRecord, RecordedGrid } from "../record/data_record.ts";
 import { typicalSpan } from "../read/spans.ts";
-import { recordTimes } from "./recorded_channels.ts";
+import { recordTimes } from "./recorded_series.ts";
 
 /** Maximum time of the first row of series that share a clock, as a fraction of the typical span. */
 const latestStart = 0.5;

@@ -36,8 +36,14 @@ import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import type { ForecastTask } from "../choose/compare_forecasts.ts";
 import { knownCounts } from "../targets/metrics/known_errors.ts";
 import { defaultForecaster, digestOfSeries } from "./open_forecast.ts";
-import { recordChannels, recordTimes } from "../read/recorded_channels.ts";
-import { inRecordedOrder, recordSeries, requireValues, tableOptions } from "../read/recorded_series.ts";
+import { recordChannels } from "../read/recorded_channels.ts";
+import {
+  inRecordedOrder,
+  recordSeries,
+  recordTimes,
+  requireValues,
+  tableOptions,
+} from "../read/recorded_series.ts";
 import { closedFormOf, windowsOfParts } from "../targets/closed_form.ts";
 import { historyWindows } from "../read/histories.ts";
 import { typicalGap } from "../read/spans.ts";

@@ -14,10 +14,11 @@ import { countLabels } from "../math/class_counts.ts";
 import { condense, condensingOf, describeCondensing } from "../models/condense.ts";
 import { kindNamed, loadKind, withoutEffect } from "../models/model_settings.ts";
 import { paceFor } from "../models/pace.ts";
-import { ownChannels, recordTargets, recordTimes, scaledChannels } from "../read/recorded_channels.ts";
+import { ownChannels, recordTargets, scaledChannels } from "../read/recorded_channels.ts";
 import {
   inRecordedOrder,
   recordSeries,
+  recordTimes,
   requireValues,
   withRecordedClasses,
 } from "../read/recorded_series.ts";
