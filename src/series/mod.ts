@@ -63,6 +63,7 @@ export {
 export {
   type FitSize,
   kindNamed,
+  loadKind,
   type ModelExperiment,
   type ModelKind,
   type ModelRules,
