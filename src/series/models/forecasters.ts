@@ -1,4 +1,5 @@
 /** Kinds of forecasting models, whose code is loaded on demand. */
+import { maxTreeRows } from "./fit_limits.ts";
 import type { WindowModelKind, WindowModelSizes } from "./forecaster.ts";
 import { onDemand } from "./on_demand.ts";
 import type { SeriesModelKind } from "./whole_series.ts";
@@ -68,8 +69,6 @@ export const autoregression: WindowModelKind = {
   ),
 };
 
-/** Maximum number of rows to fit trees to: one for each step of a channel. With more, some windows are left out. */
-export const maxTreeRows = 50_000;
 /** Steps of a horizon in the estimate of operations. */
 const assumedHorizon = 24;
 /** Estimated scalar operations of a fit of trees for each row. */

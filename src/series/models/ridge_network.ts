@@ -16,7 +16,7 @@ import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import { manySeries } from "./fitted/fitted_kinds.ts";
+import { manySeries } from "./fit_limits.ts";
 import type { SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 

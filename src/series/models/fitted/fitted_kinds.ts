@@ -1,4 +1,5 @@
 /** Kinds of models that are fitted in closed form, whose code is loaded on demand. */
+import { manySeries } from "../fit_limits.ts";
 import { rejectsOfFits } from "../model_settings.ts";
 import { onDemand } from "../on_demand.ts";
 import type { FittedModelKind } from "../series_network.ts";
@@ -44,9 +45,6 @@ export const summaryModel: FittedModelKind = fittedKind(
   () => import("./summary_model.ts"),
   ({ summaryNetwork }) => summaryNetwork,
 );
-
-/** Maximum number of training series with the full number of convolutions. */
-export const manySeries = 1000;
 
 /** Operations of the convolutions of a row: kernels of several dilations on some channels, with several thresholds. */
 const convolutionOperations = 1.5e6;

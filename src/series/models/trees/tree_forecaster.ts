@@ -13,7 +13,7 @@ import type {
   WindowModelSizes,
 } from "../forecaster.ts";
 import { standardDeviationsOf } from "../fit_linear.ts";
-import { maxTreeRows } from "../forecasters.ts";
+import { maxTreeRows } from "../fit_limits.ts";
 import { type ChannelPast, channelPasts, forecastFeatures, naiveValue } from "./forecast_features.ts";
 import { storedTrees } from "./stored_trees.ts";
 
