@@ -1,4 +1,4 @@
-/** Limits of the data of fits, by which models choose their sizes and estimate their operations. */
+/** Numbers of series and rows that decide the sizes of fitted models, and the estimates of their operations. */
 
 /** Maximum number of training series with the full number of random convolutions. */
 export const manySeries = 1000;

@@ -1,4 +1,4 @@
-/** Errors of numbers of which some are unknown. */
+/** Errors of predicted numbers. Unknown targets are left out. */
 import type { Tensor } from "../../../tensor/tensor.ts";
 import type { Measures } from "../../../train/task.ts";
 
