@@ -17,7 +17,8 @@ import {
   tensor,
   zeros,
 } from "../mod.ts";
-import { neuralModels } from "../src/series/models/neural_models.ts";
+import { loadKind } from "../src/series/models/model_settings.ts";
+import { neuralModels } from "../src/series/models/neural/neural_models.ts";
 import { seriesForm } from "../src/series/models/series_reading.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { parameterCount } from "../src/nn/layer.ts";
@@ -45,13 +46,13 @@ interface Model {
 }
 
 /** The models by name, and two of the paper's models again with the paper's adjoint. */
-function modelsOf(x: Tensor): [name: string, make: () => Model][] {
+function modelsOf(x: Tensor): [name: string, make: () => Model | Promise<Model>][] {
   const { batch, length, inputChannels, outputChannels } = sizes;
   const channels = { inputChannels, outputChannels, key: key(1) };
   // WARP's state consists of the weights of a network: bench warp measures it.
   const names = Object.keys(neuralModels).filter((name) => name !== "warp");
-  const named = names.map((name): [string, () => Model] => [name, () => {
-    const { make, reads } = neuralModels[name];
+  const named = names.map((name): [string, () => Promise<Model>] => [name, async () => {
+    const { make, reads } = await loadKind(neuralModels, name);
     const model = make({ ...channels, ...networks, hidden: wider.includes(name) ? 47 : 32 });
     const form = seriesForm(reads);
     const read = form.read(x);
@@ -92,7 +93,7 @@ await main(async (args) => {
   const labels = zeros([batch], { dtype: "int32" });
   const rows: string[][] = [];
   for (const [name, make] of modelsOf(x)) {
-    const { parameters, output } = make();
+    const { parameters, output } = await make();
     const loss = () => crossEntropy(output(), labels);
     const { step, memory } = await timeStep(device, training({ loss, parameters }), repeats);
     const megabytes = memory === undefined ? "" : (memory / 1e6).toFixed(1);

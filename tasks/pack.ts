@@ -26,9 +26,9 @@ const workerFile = "src/device/cpu/worker.js";
 const replacedInBrowsers: Readonly<Record<string, string | false>> = {
   "./src/platform/current.js": "./src/platform/current_browser.js",
   "./src/device/cpu/matmul/blas.js": "./src/device/cpu/matmul/blas_browser.js",
-  "./src/tensor/display.js": "./src/nn/display_text.js",
   "./src/nn/display_parameters.js": "./src/nn/display_text.js",
   "./src/paths/display_path.js": "./src/nn/display_text.js",
+  "./src/tensor/methods/install_display.js": "./src/tensor/methods/install_display_browser.js",
   // Browsers have no files, and these modules read only files. Without them, bundlers do not look for hyparquet.
   "./src/data/table/parquet.js": false,
   "./src/data/table/sqlite.js": false,
@@ -142,8 +142,12 @@ try {
     description:
       "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
     ...citedFields(await Deno.readTextFile(`${repository}/CITATION.cff`)),
-    // Bundlers leave out other modules if nothing is imported from them. The first of these adds methods to the class of tensors.
-    sideEffects: ["./src/tensor/methods/install.js", `./${workerFile}`],
+    // Bundlers leave out other modules if nothing is imported from them. The first of these add methods to the class of tensors.
+    sideEffects: [
+      "./src/tensor/methods/install.js",
+      "./src/tensor/methods/install_display.js",
+      `./${workerFile}`,
+    ],
     browser: replacedInBrowsers,
     engines: { node: ">=22" },
     // Only commands, the server and readers of Parquet import them.

@@ -5,7 +5,7 @@ import type { WARPModel } from "../src/models/warp/warp.ts";
 import type { ParameterTree } from "../src/nn/layer.ts";
 import { CubicSpline } from "../src/paths/cubic_spline.ts";
 import { withChosen } from "../src/series/choose/auto.ts";
-import { linearOutputs } from "../src/series/math/screened_ridge.ts";
+import { linearOutputs } from "../src/series/math/linear_model.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
 import type { ClassPrediction } from "../src/series/record/predictions.ts";
 import type { Predictor } from "../src/series/run/predictor.ts";
@@ -64,7 +64,7 @@ export interface Viewer {
 }
 
 /**
- * Makes the viewer of a run.
+ * Makes the viewer of a run. The code of its model must be loaded, as after `prepare` or `open` of the experiment.
  *
  * @returns Undefined for an ensemble, for condensed series, and for a model without access to its states.
  */

@@ -138,8 +138,9 @@ class Planner {
         this.#isInLoop = before;
       }
     };
-    const { keepsProducts, splitSamples, memory, constantMemory } = planning;
-    return Object.assign(execute, real, { keepsProducts, splitSamples, memory, constantMemory });
+    const { keepsProducts, evaluateHoisted, splitSamples, memory, constantMemory } = planning;
+    const limits = { keepsProducts, evaluateHoisted, splitSamples, memory, constantMemory };
+    return Object.assign(execute, real, limits);
   }
 
   #planLoop(planning: Executor, run: Run): void {

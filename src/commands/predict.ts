@@ -1,6 +1,6 @@
 import { Option } from "commander";
-import { noticesOf } from "../data/table/describe.ts";
-import { describeWarnings } from "../series/targets/learned_ranges.ts";
+import { noticesOf } from "../data/series.ts";
+import { describeWarnings } from "../series/targets/range_warnings.ts";
 import { predictionsAsCsv } from "../series/targets/prediction_table.ts";
 import type { DataRecord } from "../series/record/data_record.ts";
 import { requirePredictions, type TrainedModel } from "../series/models/trained_model.ts";

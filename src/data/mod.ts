@@ -33,14 +33,8 @@ export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
 export * from "./table/describe.ts";
 export type { TableContent, TableInMemory } from "./table/bytes.ts";
-export {
-  parseCsv,
-  readTable,
-  type TableColumns,
-  type TableRows,
-  type TableSource,
-  type TableText,
-} from "./table/read_table.ts";
+export { parseCsv, readTable } from "./table/read_table.ts";
+export type { TableColumns, TableRows, TableSource, TableText } from "./table/source.ts";
 export * from "./ts_format.ts";
 export * from "./uea.ts";
 export * from "./wav.ts";

@@ -329,3 +329,8 @@ function lastObserved(values: Float64Array, channels: number, channel: number): 
   }
   return NaN;
 }
+
+/** Lines about ignored columns and the notices of the reader. */
+export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
+  return [...ignored.map((column) => `left out: ${column}`), ...notices];
+}

@@ -3,7 +3,6 @@ import type { MimeBundle } from "../charts/display_symbol.ts";
 
 const textBundle = (value: unknown): MimeBundle => ({ "text/plain": `${value}` });
 
-export const displayTensor: typeof textBundle = textBundle;
 export const displayPath: typeof textBundle = textBundle;
 export const displayParameters: (parameters: unknown, text: string) => MimeBundle = (_, text) =>
   textBundle(text);

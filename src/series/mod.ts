@@ -9,7 +9,7 @@
  *
  * @module
  */
-export type { LinearModel } from "./math/screened_ridge.ts";
+export type { LinearModel } from "./math/linear_model.ts";
 export type { BlockSums } from "./record/block_mean.ts";
 export type { SummaryState } from "./record/running_summary.ts";
 export type { RecordedAsinh } from "./record/scaled_values.ts";
@@ -36,11 +36,8 @@ export {
 export type { ComparedModel, RecordedTraining } from "./record/recorded_training.ts";
 export { digestOf } from "../files/digest.ts";
 export type { RecordedCalendar } from "./record/calendar.ts";
-export type {
-  ClassificationOptions,
-  ClassificationRules,
-  ClassifierOptions,
-} from "./targets/classification.ts";
+export type { ClassificationOptions } from "./targets/classification.ts";
+export type { ClassificationRules, ClassifierOptions } from "./targets/classifier.ts";
 export {
   blocksOf,
   type ForecastModel,
@@ -66,6 +63,7 @@ export {
 export {
   type FitSize,
   kindNamed,
+  loadKind,
   type ModelExperiment,
   type ModelKind,
   type ModelRules,
@@ -114,9 +112,10 @@ export {
 } from "./record/predictions.ts";
 export type { Predictor } from "./run/predictor.ts";
 export { readSeries, type SeriesReadOptions } from "./read/read_series.ts";
-export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
+export { seriesExperiment } from "./run/series_experiment.ts";
+export type { SeriesKeys, SeriesProblem } from "./run/series_problem.ts";
 export * from "./models/whole_series.ts";
-export * from "./models/neural_models.ts";
+export * from "./models/neural/neural_models.ts";
 export type {
   FittedModelKind,
   SeriesInputs,

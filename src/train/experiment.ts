@@ -87,7 +87,7 @@ export interface Experiment<Settings = any, Model extends WeightedModel = any> {
   checkRecord?(record: DataDescription, file: string): void;
   /** Makes the model for new data, from the record of its training data. */
   // deno-lint-ignore no-explicit-any
-  open?(settings: Settings & RunSettings, record: any): Model;
+  open?(settings: Settings & RunSettings, record: any): Model | Promise<Model>;
 }
 
 /** Options of every run, in addition to those of its experiment. */

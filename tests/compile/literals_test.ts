@@ -2,6 +2,7 @@
  * Gradient rules that compute only with numbers, such as the rule of a power. These operations have no operand in
  * memory.
  */
+import assert from "node:assert/strict";
 import {
   grad,
   jit,
@@ -61,3 +62,13 @@ for (const shape of [[], [3], [2, 3], [2, 1, 3]]) {
     }
   }
 }
+
+testOnDevices("operations with the numbers 0 and -0 in one compiled loop keep their signs", async () => {
+  const body = (y: Tensor): [Tensor, { positive: Tensor; negative: Tensor }] => {
+    const square = y.sub(1).square();
+    return [y.add(1), { positive: square.mul(0), negative: square.mul(-0) }];
+  };
+  const [, { positive, negative }] = scan(body, tensor([1, 2]), tensor([0, 0]), { executor: "fused" });
+  assert.deepEqual([...await positive.data()], [0, 0, 0, 0]);
+  assert.deepEqual([...await negative.data()], [-0, -0, -0, -0]);
+});

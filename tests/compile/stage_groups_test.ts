@@ -11,6 +11,7 @@ import {
 } from "../../mod.ts";
 import { withExecutors } from "../../src/compile/executors/choose_executor.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { evaluateStages, groupsOf } from "../../src/compile/loop/stage_groups.ts";
 import { testOnCpu } from "../devices.ts";
 
 const dtype = "float64";
@@ -22,10 +23,11 @@ function groupSizes(body: () => void): number[][] {
     (executor) =>
       Object.assign((run: Parameters<typeof executor>[0]) => executor(run), executor, {
         keepsProducts: false,
+        evaluateHoisted: evaluateStages,
       }),
     () =>
       observeLoops(
-        ({ hoistedLoop: { groups } }) => sizes.push(groups.map(({ length }) => length)),
+        ({ hoistedLoop }) => sizes.push(groupsOf(hoistedLoop).map(({ length }) => length)),
         body,
       ),
   );

@@ -1,7 +1,8 @@
 /** Words for missing values, such as NA, that are classes or categories of a table. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { readTable, type TableSource } from "../../src/data/table/read_table.ts";
+import { readTable } from "../../src/data/table/read_table.ts";
+import type { TableSource } from "../../src/data/table/source.ts";
 import type { ReadOptions, TableOptions } from "../../src/data/table/options.ts";
 import { csvOf } from "../../src/series/read/csv.ts";
 import { withFolder } from "../tasks/command_line.ts";

@@ -5,7 +5,7 @@ import { secondsOfBudget } from "../../src/series/record/budget.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { searchCandidates } from "../../src/series/choose/search.ts";
-import { neuralModels } from "../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { key } from "../../src/tensor/random.ts";
 import { measureNew } from "../../src/series/models/trained_model.ts";

@@ -11,7 +11,7 @@ import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { tensor } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
-import { neuralModels } from "../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import { configOf } from "../../src/train/run/config.ts";
 import { execute, type TrainedRun } from "../../src/train/mod.ts";
@@ -151,6 +151,7 @@ testLong("series that are converted in several parts have the inputs of each ser
     condensing: { by: "log-signatures", rows: 2000 },
   };
   const settings = settingsOf(ownSeries, { model: "neural-rde" }) as unknown as SeriesSettings;
+  await neuralModels["neural-rde"].load!();
   const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
   const { coeffs, lengths } = network.inputs(series);
   assert.deepEqual(coeffs.shape, [40, 61, 3]);

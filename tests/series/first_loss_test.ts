@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import type { Series } from "../../src/data/series.ts";
-import { classifier } from "../../src/series/targets/classification.ts";
+import { classifier } from "../../src/series/targets/classifier.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
-import { regressor } from "../../src/series/targets/regression.ts";
+import { regressor } from "../../src/series/targets/regressor.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { condense, condensingOf } from "../../src/series/models/condense.ts";
 import { paceFor, typicalDuration } from "../../src/series/models/pace.ts";
 import { typicalSpan } from "../../src/series/read/spans.ts";
-import { neuralModels } from "../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
+import { loadKind } from "../../src/series/models/model_settings.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
@@ -42,7 +43,7 @@ async function firstLosses(
   isCondensed: boolean,
 ): Promise<number[]> {
   const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
-  const kind = neuralModels[model];
+  const kind = await loadKind(neuralModels, model);
   const condensing = isCondensed ? condensingOf(kind, settings, series) : undefined;
   const rows = condensing?.by === "means" ? condensing.rows : 1;
   const channels = ["x", "y"].map((name) => ({ ...channel, standardDeviation: rows ** -0.5, name }));

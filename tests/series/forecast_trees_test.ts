@@ -131,7 +131,7 @@ Deno.test("the naive value of trees is that of a season before, of the forecast 
 });
 
 Deno.test("trees without a row to learn from forecast the season before", async () => {
-  const model = treeForecaster.make({
+  const model = treeForecaster({
     ...sizes,
     ...{ channels: 3, futureCovariates: 1, hidden: 1, key: key(0) },
     network: (kind, outputs) =>

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { Series } from "../../src/data/series.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
-import { describeWarnings, rangesOf, rangeWarnings } from "../../src/series/targets/learned_ranges.ts";
+import { rangesOf } from "../../src/series/targets/learned_ranges.ts";
+import { describeWarnings, rangeWarnings } from "../../src/series/targets/range_warnings.ts";
 import { classify, forecast, regress } from "../../src/series/run/learn.ts";
 import { runTask, withFolder } from "../tasks/command_line.ts";
 import type { RangeWarning } from "../../src/series/record/predictions.ts";

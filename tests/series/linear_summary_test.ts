@@ -1,12 +1,14 @@
 /** The linear model of summaries beneath models of users' own series. */
 import assert from "node:assert/strict";
-import { fitScreenedRidge, linearOutputs } from "../../src/series/math/screened_ridge.ts";
+import { linearOutputs } from "../../src/series/math/linear_model.ts";
+import { fitScreenedRidge } from "../../src/series/math/screened_ridge.ts";
 import { classify, openTrained, regress } from "../../src/series/mod.ts";
 import type { DataRecord, RecordedChannel } from "../../src/series/record/data_record.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
 import { featuresOfSeries, isSummary, RunningSummary } from "../../src/series/record/running_summary.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { seriesNetwork } from "../../src/series/models/series_network.ts";
 import { key } from "../../src/tensor/random.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
@@ -161,6 +163,7 @@ Deno.test("a network of zeros gives the linear model, and a record without one t
     times: Float64Array.of(0, 1, 2),
     values: Float64Array.of(3, NaN, 5),
   };
+  await neuralModels.warp.load!();
   const networkOf = (record: DataRecord) =>
     seriesNetwork({
       ...{ record, key: key(3), width: 4, depth: 1 },

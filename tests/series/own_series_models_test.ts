@@ -2,7 +2,7 @@
 import { configOf } from "../../src/train/run/config.ts";
 import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/run/own_series.ts";
-import { neuralModels } from "../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
 import { testLong } from "../devices.ts";

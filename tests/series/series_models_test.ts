@@ -4,19 +4,20 @@ import { spirals } from "../../src/data/spirals.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { forecastModels } from "../../src/series/models/next_step_models.ts";
-import { kindNamed } from "../../src/series/models/model_settings.ts";
+import { kindNamed, loadKind } from "../../src/series/models/model_settings.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { seriesNetwork } from "../../src/series/models/series_network.ts";
 import { openRows, seriesForm } from "../../src/series/models/series_reading.ts";
-import { neuralModels } from "../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { testLong } from "../devices.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
-for (const [name, { make, reads, takes }] of Object.entries(neuralModels)) {
+for (const [name, { load, make, reads, takes }] of Object.entries(neuralModels)) {
   Deno.test(`${name} reads each series at its last row`, async () => {
     const isWindowed = reads === "windows";
     const form = seriesForm(reads, isWindowed ? { window: 2 } : {});
+    await load!();
     const model = make({ ...sizes, ...(takes.includes("method") ? { method: "midpoint" } : {}) });
     const x = normal(key(0), [2, 7, 3]);
     const read = async (lengths: number[]) => {
@@ -41,7 +42,8 @@ Deno.test("a row of observations has the last values and their ages", async () =
   assert.deepEqual([...await observed.data()], [0, 1, 0, 0, 1]);
 });
 
-Deno.test("ode-rnn rejects steps that are longer than the time between observations", () => {
+Deno.test("ode-rnn rejects steps that are longer than the time between observations", async () => {
+  await neuralModels["ode-rnn"].load!();
   assert.throws(
     () => neuralModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
     /ode-rnn: stepSize 2, expected at most 1/,
@@ -50,7 +52,8 @@ Deno.test("ode-rnn rejects steps that are longer than the time between observati
 
 for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
   Deno.test(`rows without observations do not change predictions of ${name}`, async () => {
-    const model = neuralModels[name].make({ ...sizes, ...more, inputChannels: 2 });
+    const { make } = await loadKind(neuralModels, name);
+    const model = make({ ...sizes, ...more, inputChannels: 2 });
     const read = (rows: number[][]) => {
       const lengths = tensor([rows.length], { dtype: "int32" });
       return model(seriesForm(neuralModels[name].reads).read(tensor([rows])), { lengths });
@@ -63,7 +66,8 @@ for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize:
 
 for (const name of ["s4d", "lru", "s5", "mamba", "structured-cde"]) {
   Deno.test(`a batched stream of ${name} gives the predictions of whole series`, async () => {
-    const model = neuralModels[name].make(sizes);
+    const { make } = await loadKind(neuralModels, name);
+    const model = make(sizes);
     const [count, length] = [17, 5];
     const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
     const x = concatenate([times, normal(key(0), [count, length, 2])], -1);
@@ -114,6 +118,7 @@ for (const [name, { takes }] of Object.entries(neuralModels)) {
         model: name,
         ...chosen,
       }) as unknown as SeriesSettings;
+      await loadKind(neuralModels, name);
       const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
       return { rows: await network.read(series), isStreamed: network.streams !== undefined };
     };

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { Series, SeriesSet } from "../../src/data/series.ts";
-import { classifier } from "../../src/series/targets/classification.ts";
+import { classifier } from "../../src/series/targets/classifier.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
+import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { paceOf } from "../../src/series/models/pace.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { gridOf, onGrid, recordClock } from "../../src/series/read/time_grid.ts";
@@ -25,6 +26,7 @@ async function scoresOf(time: DataRecord["time"], series: Series): Promise<Array
     ...{ classes: ["a", "b"], pace: paceOf([series], channels) },
   };
   const settings = settingsOf(ownSeries, { model: "neural-cde" }) as unknown as SeriesSettings;
+  await neuralModels["neural-cde"].load!();
   const model = classifier({ record, settings, key: key(0), width: 8, depth: 1, method: "midpoint" });
   return (await model.classScores([series]))[0];
 }

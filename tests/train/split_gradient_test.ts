@@ -5,7 +5,7 @@ import { Linear } from "../../src/nn/linear.ts";
 import { meanSquaredError } from "../../src/nn/losses.ts";
 import { SGD } from "../../src/optim/sgd.ts";
 import { outputsInBatches } from "../../src/series/models/series_network.ts";
-import { knownErrors } from "../../src/series/targets/regression.ts";
+import { knownErrors } from "../../src/series/targets/metrics/known_errors.ts";
 import { tensor, zeros } from "../../src/tensor/creation.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 import { tidy } from "../../src/tensor/scope.ts";

@@ -87,10 +87,11 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
     }
   };
   const execute = (run: Run) => decide(run, (choice) => runAs(choice, device, run));
-  const { keepsProducts, splitSamples, memory, constantMemory } = loops;
+  const { keepsProducts, evaluateHoisted, splitSamples, memory, constantMemory } = loops;
   return Object.assign(execute, {
     device,
     keepsProducts,
+    evaluateHoisted,
     splitSamples,
     memory,
     constantMemory,

@@ -1,9 +1,12 @@
 /** The interface of executors. */
 import type { BufferView, KernelDevice } from "../../device/device.ts";
+import type { Batched } from "../../tensor/primitive.ts";
+import type { HoistedLoop } from "../loop/hoisted_loop.ts";
 import type { Choice, ExecutorName } from "../program/cost.ts";
 import type { MapKernel, Program } from "../program/program.ts";
 import type { LoopLayout } from "./loop_layout.ts";
 import type { SplitProgram } from "../program/passes/split_samples.ts";
+import type { Node } from "../trace/graph.ts";
 import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
 /**
@@ -57,6 +60,8 @@ export interface HoistedFills {
 interface LoopLimits {
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
+  /** Computes the hoisted operations of a loop for all steps. The values are added to those of the inputs. */
+  readonly evaluateHoisted: (loop: HoistedLoop, values: Map<Node, Batched>, steps: number) => void;
   /** Makes independent parts of samples to samples, if the device has more invocations than samples. */
   readonly splitSamples: (program: Program) => SplitProgram;
   /** Limit in bytes for values of many steps. */

@@ -16,7 +16,6 @@ import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
 import type { HoistedLoop, LoopGraph } from "./hoisted_loop.ts";
 import { areSettled, stepsTaken } from "./ending.ts";
-import { evaluateGroups } from "./stage_groups.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch } from "../../tensor/batching.ts";
 
@@ -54,7 +53,12 @@ function hasTangents({ storage }: Tensor): boolean {
  * @param values Values of the given nodes. The computed values are added.
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
-export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
+export function bindLoop(
+  hoistedLoop: HoistedLoop,
+  values: Map<Node, Batched>,
+  steps: number,
+  { evaluateHoisted }: Pick<Executor, "evaluateHoisted">,
+): GraphLoop {
   if (hoistedLoop.hoisted.length > 0) {
     span(
       () => ({
@@ -62,11 +66,10 @@ export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, s
         name: `${hoistedLoop.hoisted.length} operations for ${steps} steps at once`,
       }),
       () => {
-        const { groups, fusedChains, hoisted } = hoistedLoop;
         // Fused operations have no tangents.
         const isDifferentiated = [...values.values()].some(({ tensor }) => hasTangents(tensor));
-        if (!isDifferentiated) evaluateGroups(groups, values, steps, fusedChains);
-        else evaluateAllSteps(topological(hoisted, values), values, steps);
+        if (!isDifferentiated) evaluateHoisted(hoistedLoop, values, steps);
+        else evaluateAllSteps(topological(hoistedLoop.hoisted, values), values, steps);
       },
     );
   }

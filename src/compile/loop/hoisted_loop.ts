@@ -6,7 +6,6 @@ import { bytesPerElement } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { add, sigmoid, tanh } from "../../tensor/primitives/elementwise.ts";
 import { chainsOf } from "./elementwise_chains.ts";
-import { groupStages } from "./stage_groups.ts";
 import {
   dependingOn,
   type GraphTrace,
@@ -44,8 +43,8 @@ export interface HoistedLoop {
   readonly body: readonly OperationNode[];
   /** Nodes that are computed before the loop, in order. */
   readonly hoisted: readonly Node[];
-  /** {@linkcode hoisted} in groups of equal operations of different stages, in an order of evaluation. */
-  readonly groups: readonly (readonly Node[])[];
+  /** Nodes whose values differ from step to step. */
+  readonly varying: ReadonlySet<Node>;
   /** Chains of elementwise operations, by the node of {@linkcode hoisted} at the end of each chain. */
   readonly fusedChains: ReadonlyMap<Node, OperationNode>;
   /** Values that the loop reads one row of in each step: given nodes, or members of {@linkcode hoisted}. */
@@ -102,8 +101,7 @@ export function hoist(graph: LoopGraph, keepsProducts: boolean): HoistedLoop {
     keepsProducts,
     body: operations.filter((node) => inLoop.has(node)),
     hoisted,
-    // Where products stay in the loop, the hoisted operations are small.
-    groups: keepsProducts ? hoisted.map((node) => [node]) : groupStages(hoisted, fusedChains, varying),
+    varying,
     fusedChains,
     rows: [...new Set([...notHoisted, ...read.filter((node) => varying.has(node))])],
     invariants: read.filter((node) => !varying.has(node)),

@@ -299,7 +299,8 @@ function runTraced(
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
     const hoistedLoop = structure.hoist(values, residualBytes);
-    return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs, options);
+    const loop = bindLoop(hoistedLoop, values, steps, executor);
+    return runRecorded(loop, initial, executor, graph.outputs, options);
   };
   const values = structure.values(sequences, constants);
   const floats = constants.filter(({ dtype }) => isFloat(dtype));

@@ -195,7 +195,7 @@ export function reverseLoop(
   give(outputs, arriving.outputs, true);
   give(sums, arriving.sums, false);
   for (const { node, tensor } of closedOver) values.set(node, { tensor, varies: false });
-  const backward = bindLoop(hoistedLoop, values, steps);
+  const backward = bindLoop(hoistedLoop, values, steps, execute);
   // From the last step to the first: the shorter chunk comes last.
   const chunks = chunksOf(steps, invariants.length > 0 ? summedSteps : steps)
     .map(({ start, count }) => ({ start: steps - start - count, count }));

@@ -13,23 +13,25 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Node, OperationNode } from "../trace/graph.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 import { evaluateAllSteps } from "../trace/vectorize.ts";
+import type { HoistedLoop } from "./hoisted_loop.ts";
 
 /** Operations with equal primitives, parameters and shapes, in the order of their stages. */
 type Group = readonly Node[];
 
+const groupsOfLoops = new WeakMap<HoistedLoop, readonly Group[]>();
+
+/** The hoisted operations in groups of equal operations of different stages, in an order of evaluation. */
+export function groupsOf(loop: HoistedLoop): readonly Group[] {
+  let groups = groupsOfLoops.get(loop);
+  if (!groups) groupsOfLoops.set(loop, groups = groupStages(loop));
+  return groups;
+}
+
 /**
  * Orders hoisted nodes so that equal operations of different stages are one list. The inputs of equal operations may differ in
  * scalars that vary, such as the time of a stage, and in members of earlier lists. Other nodes are lists of one node.
- *
- * @param hoisted In topological order.
- * @param fusedChains The operations that are evaluated in place of some nodes.
- * @param varying Nodes whose values differ from step to step.
  */
-export function groupStages(
-  hoisted: readonly Node[],
-  fusedChains: ReadonlyMap<Node, OperationNode>,
-  varying: ReadonlySet<Node>,
-): readonly Group[] {
+function groupStages({ hoisted, fusedChains, varying }: HoistedLoop): readonly Group[] {
   const inputsOf = (node: Node): readonly Node[] => {
     const operation = fusedChains.get(node) ?? node;
     return operation.kind === "operation" ? operation.inputs : [];
@@ -110,16 +112,15 @@ export function groupStages(
 }
 
 /**
- * Evaluates groups in order for all steps. A group is evaluated by one operation with as many steps as all stages together.
+ * Evaluates the hoisted operations of a loop for all steps. A group is evaluated by one operation with as many steps as all stages
+ * together.
  *
  * @param values Values of the inputs. The values of the nodes are added.
  */
-export function evaluateGroups(
-  groups: readonly Group[],
-  values: Map<Node, Batched>,
-  steps: number,
-  fusedChains: ReadonlyMap<Node, OperationNode>,
-): void {
+export function evaluateStages(loop: HoistedLoop, values: Map<Node, Batched>, steps: number): void {
+  const { keepsProducts, hoisted, fusedChains } = loop;
+  // Where products stay in the loop, the hoisted operations are small.
+  if (keepsProducts) return evaluateAllSteps(hoisted, values, steps, fusedChains);
   /** Values of all stages, by the nodes of the stages. */
   const wholes = new Map<string, Tensor>();
   const idOf = numbering();
@@ -132,7 +133,7 @@ export function evaluateGroups(
     if (!whole) wholes.set(key, whole = concatenate(nodes.map((node) => values.get(node)!.tensor)));
     return { tensor: whole, varies: true };
   };
-  for (const group of groups) {
+  for (const group of groupsOf(loop)) {
     if (group.length === 1) {
       evaluateAllSteps(group, values, steps, fusedChains);
       continue;

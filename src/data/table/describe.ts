@@ -27,11 +27,6 @@ export function describeSeries(set: SeriesSet): string[] {
   ];
 }
 
-/** Lines about ignored columns and the notices of the reader. */
-export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
-  return [...ignored.map((column) => `left out: ${column}`), ...notices];
-}
-
 function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const filled = series.filter(({ times }) => times.length > 0);
   const [first, last] = [

@@ -4,7 +4,7 @@ import { checkOptions, namesOf } from "../../device/options.ts";
 import { DataFormatError, quoted } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
-import { openFile, type TableContent, type TableInMemory } from "./bytes.ts";
+import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
@@ -15,33 +15,13 @@ import {
   type TableOptions,
   type TextNotation,
 } from "./options.ts";
+import { nameOfTable, type TableColumns, type TableRows, type TableSource } from "./source.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
 const optionNames = namesOf<TableOptions & ReadOptions>()(tableOptionNames, "targets?", readOptionNames);
 
 /** Names of the table files in a folder. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
-
-/** A table of rows in memory. Each row is an observation: an object whose members are the columns. */
-export interface TableRows extends TableInMemory {
-  /** The rows. Each member is a number or a text; an absent member or null is a missing value. */
-  readonly rows: Iterable<Readonly<Record<string, unknown>>>;
-}
-
-/** A table of columns in memory. */
-export interface TableColumns extends Omit<TableInMemory, "maxSeries"> {
-  /** Values of each column, of equal length. Each value is a number or a text; null is a missing value. */
-  readonly columns: Readonly<Record<string, ArrayLike<unknown>>>;
-}
-
-/** A text table in memory. */
-export interface TableText extends Omit<TableInMemory, "maxSeries"> {
-  /** Content: delimited text or JSON lines. */
-  readonly text: string;
-}
-
-/** Source of a table: the path of a file or folder, a `File` or `Blob`, or a table in memory. */
-export type TableSource = string | Blob | TableContent | TableText | TableRows | TableColumns;
 
 /**
  * Reads series from a table: delimited text or JSON lines, optionally compressed by gzip, Parquet, or the
@@ -76,12 +56,6 @@ export async function readTable(
   if ("columns" in source) return readRows({ ...source, rows: rowsOfColumns(source) }, options);
   const content = "text" in source ? { ...source, bytes: new TextEncoder().encode(source.text) } : source;
   return await readFiles(content.name, [content], options, content);
-}
-
-/** Name of a source, for messages. */
-export function nameOfTable(source: TableSource): string {
-  if (typeof source === "string") return source;
-  return (source as { readonly name?: string }).name || "the table";
 }
 
 async function readFiles(

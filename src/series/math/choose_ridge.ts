@@ -1,5 +1,6 @@
 /** Choice of the penalties of a screened ridge regression by cross-validation. */
-import { fitScreenedRidge, type LinearModel, linearOutputs } from "./screened_ridge.ts";
+import { type LinearModel, linearOutputs } from "./linear_model.ts";
+import { fitScreenedRidge } from "./screened_ridge.ts";
 
 /** Powers of the correlations to choose from. */
 const powers = [0, 2];

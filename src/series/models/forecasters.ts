@@ -1,19 +1,8 @@
-/** Kinds of forecasting models. */
-import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
-import { Linear } from "../../nn/linear.ts";
-import { tensor } from "../../tensor/creation.ts";
-import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
-import { tidy } from "../../tensor/scope.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
-import { autoregressionModel } from "./local/autoregression_model.ts";
-import { fitLinear, leastChange } from "./fit_linear.ts";
-import { fitSmoothing } from "./local/fit_smoothing.ts";
-import { forecastModel } from "./next_step_models.ts";
-import { historyLength } from "../read/histories.ts";
+/** Kinds of forecasting models, whose code is loaded on demand. */
+import { maxTreeRows } from "./fit_limits.ts";
+import type { WindowModelKind, WindowModelSizes } from "./forecaster.ts";
+import { onDemand } from "./on_demand.ts";
 import type { SeriesModelKind } from "./whole_series.ts";
-import type { SeriesNetwork } from "./series_network.ts";
-import { seasonalNaiveForm, smoothingModel } from "./local/smoothing_model.ts";
-import type { FitData, WindowInputs, WindowModel, WindowModelKind, WindowModelSizes } from "./forecaster.ts";
 
 /** Options that have no effect on a model that is fitted in closed form, and its number of epochs. */
 const closedForm = {
@@ -22,12 +11,25 @@ const closedForm = {
   defaults: { epochs: 1 },
 } as const;
 
+/** Maximum number of past steps, unless ten seasons are longer. */
+const mostSteps = 500;
+/** Minimum number of seasons within the maximum number of past steps. */
+const mostSeasons = 10;
+
+/** Default number of past steps of a model that reads whole histories. */
+function historyLength(season: number): number {
+  return Math.max(mostSteps, mostSeasons * season);
+}
+
+const linearForecaster = () => import("./linear_forecaster.ts");
+const smoothing = () => import("./local/smoothing_model.ts");
+
 /** A linear map of the past, fitted by least squares. */
 export const linear: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
   takesKnown: true,
-  make: linearModel,
+  ...onDemand(linearForecaster, ({ linearModel }, sizes: WindowModelSizes) => linearModel(sizes)),
 };
 
 /** The last value. It ignores channels that are known ahead of time. */
@@ -36,13 +38,13 @@ export const naive: WindowModelKind = {
   isCandidate: true,
   takesKnown: true,
   contextOf: historyLength,
-  make: (sizes) => smoothingModel(sizes, () => seasonalNaiveForm(1)),
+  ...onDemand(smoothing, ({ naiveModel }, sizes: WindowModelSizes) => naiveModel(sizes)),
 };
 
 /** The value of one season before; without a season the last value. */
 export const seasonalNaive: WindowModelKind = {
   ...naive,
-  make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
+  ...onDemand(smoothing, ({ seasonalNaiveModel }, sizes: WindowModelSizes) => seasonalNaiveModel(sizes)),
 };
 
 /** Exponential smoothing of each channel. */
@@ -50,7 +52,10 @@ export const exponentialSmoothing: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
   contextOf: historyLength,
-  make: (sizes) => smoothingModel(sizes, fitSmoothing),
+  ...onDemand(
+    smoothing,
+    ({ exponentialSmoothingModel }, sizes: WindowModelSizes) => exponentialSmoothingModel(sizes),
+  ),
 };
 
 /** Autoregression of each channel. */
@@ -58,15 +63,48 @@ export const autoregression: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
   contextOf: historyLength,
-  make: autoregressionModel,
+  ...onDemand(
+    () => import("./local/autoregression_model.ts"),
+    ({ autoregressionModel }, sizes: WindowModelSizes) => autoregressionModel(sizes),
+  ),
+};
+
+/** Steps of a horizon in the estimate of operations. */
+const assumedHorizon = 24;
+/** Estimated scalar operations of a fit of trees for each row. */
+const operationsPerRow = 1e6;
+/** Minimum default number of past steps of trees. */
+const minContext = 64;
+
+/** Boosted trees on lags, dates and known columns. */
+export const treeForecaster: WindowModelKind = {
+  ...closedForm,
+  isCandidate: true,
+  // The size has no horizon: that of a day of hours is assumed.
+  operations: ({ samples, rows, outputs }) =>
+    operationsPerRow * Math.min(maxTreeRows, assumedHorizon * samples * rows * outputs),
+  takesKnown: true,
+  contextOf: (season) => Math.max(minContext, 2 * season),
+  ...onDemand(
+    () => import("./trees/tree_forecaster.ts"),
+    ({ treeForecaster }, sizes: WindowModelSizes) => treeForecaster(sizes),
+  ),
 };
 
 /** A model of whole series whose outputs are added to a linear map of the past. */
 export function besideLinear(kind: SeriesModelKind): WindowModelKind {
+  const load = async () => {
+    await kind.load?.();
+    return await linearForecaster();
+  };
   return {
     takes: kind.takes.filter((setting) => setting !== "online" && setting !== "condense"),
     takesKnown: true,
-    make: (sizes) => withLinear(sizes, sizes.network(kind, sizes.horizon * sizes.channels)),
+    ...onDemand(
+      load,
+      ({ withLinear }, sizes: WindowModelSizes) =>
+        withLinear(sizes, sizes.network(kind, sizes.horizon * sizes.channels)),
+    ),
   };
 }
 
@@ -76,79 +114,9 @@ export function stepByStep(name: string): WindowModelKind {
     takes: ["hidden"],
     // WARP applies A at every step: with a larger learning rate its state diverges.
     defaults: { learningRate: 0.001, hidden: 8 },
-    make: (sizes) => rollout(name, sizes),
+    ...onDemand(
+      () => import("./next_step_models.ts"),
+      ({ rollout }, sizes: WindowModelSizes) => rollout(name, sizes),
+    ),
   };
-}
-
-/** Parameters of the linear maps, and of the optional sequence model. */
-type LinearParameters = {
-  readonly linear: { readonly weight: Tensor; readonly bias?: Tensor };
-  /** The map of the future covariates. Saved weights have this name. */
-  readonly ahead?: { readonly weight: Tensor };
-  readonly network?: ParameterTree;
-};
-
-/** The linear maps alone, fitted by least squares. */
-function linearModel(sizes: WindowModelSizes): WindowModel {
-  const model = withLinear(sizes);
-  const { linear, ahead } = model.parameters;
-  return Object.assign(model, {
-    fit({ windows, tuning }: FitData): Promise<void> {
-      const { weight, shared } = fitLinear(windows, sizes, tuning);
-      const { context, horizon } = sizes;
-      tidy(() => {
-        const both = tensor(Float32Array.from(weight), { shape: [horizon, context + 1] });
-        linear.weight.assign(both.slice(1, 0, context));
-        linear.bias!.assign(both.select(1, context));
-        ahead?.weight.assign(tensor(Float32Array.from(shared), { shape: ahead.weight.shape }));
-      });
-      return Promise.resolve();
-    },
-  });
-}
-
-/**
- * A linear map from the past steps to the following steps, the same for each channel, plus a linear map of
- * the values known ahead of time. With a sequence model, its outputs are added.
- */
-function withLinear(
-  { channels, futureCovariates, context, horizon, key }: WindowModelSizes,
-  network?: SeriesNetwork,
-): Layer<[inputs: WindowInputs, key?: Key], LinearParameters> {
-  const linear = Linear({ inputs: context, outputs: horizon, key: splitKey(key)[0] });
-  const ofFuture = futureCovariates > 0
-    ? Linear({ inputs: futureCovariates, outputs: channels, key: foldIn(key, 1), bias: false })
-    : undefined;
-  const parameters: LinearParameters = {
-    linear: linear.parameters,
-    ...(ofFuture ? { ahead: ofFuture.parameters } : {}),
-    ...(network ? { network: network.parameters } : {}),
-  };
-  return layer(parameters, ({ grid, inputs, futureCovariates }: WindowInputs, key?: Key) => {
-    let steps = linear(grid.transpose()).transpose();
-    // The fit gives a constant past no bias: the forecast is the constant.
-    if (!network) steps = grid.abs().max(1, { keepDims: true }).greater(leastChange).where(steps, 0);
-    if (ofFuture) steps = steps.add(ofFuture(futureCovariates!));
-    if (!network) return steps;
-    return steps.add(network.outputs(inputs!, key).reshape([grid.shape[0], horizon, channels]));
-  });
-}
-
-/** A forecasting model that feeds back its predictions after the past. */
-function rollout(
-  name: string,
-  { channels, context, horizon, hidden, key }: WindowModelSizes,
-): WindowModel {
-  const model = forecastModel(name, {
-    channels,
-    length: context + horizon,
-    hidden,
-    root: { depth: 1, activation: "silu", frequencies: 6 },
-    time: true,
-    key,
-  });
-  return layer(model.parameters, ({ grid }: WindowInputs, key?: Key) => {
-    const x = grid.pad([[0, 0], [0, horizon], [0, 0]]);
-    return model(x, { context, key }).slice(1, context - 1, context + horizon - 1);
-  });
 }

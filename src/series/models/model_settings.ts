@@ -64,6 +64,8 @@ export interface ModelKind {
    * closed form. They are rejected if they are given.
    */
   readonly rejects?: readonly string[];
+  /** Loads the code that makes the model, if it is not part of the kind. Needed before a model is made. */
+  readonly load?: () => Promise<void>;
 }
 
 /** How a kind of model reads series. A model that is fitted in closed form has no `reads`: it reads all rows. */
@@ -90,6 +92,16 @@ export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: str
     expected: names.join(", "),
     fixes: [hintFor(name, names)],
   });
+}
+
+/** As {@linkcode kindNamed}, with the code that makes the model. */
+export async function loadKind<Kind extends Pick<ModelKind, "load">>(
+  kinds: Readonly<Record<string, Kind>>,
+  name: string,
+): Promise<Kind> {
+  const kind = kindNamed(kinds, name);
+  await kind.load?.();
+  return kind;
 }
 
 /** Whether a model is a WARP, by its name for `--model`: `warp`, or a variant such as `warp-rotation`. */

@@ -6,6 +6,7 @@ import type { ForecastCallOptions } from "../../models/forecaster.ts";
 import { RecurrentForecaster } from "../../models/recurrent.ts";
 import { TransformerForecaster } from "../../models/transformer.ts";
 import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../../models/diagonal/forecaster.ts";
+import type { WindowInputs, WindowModel, WindowModelSizes } from "./forecaster.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
@@ -14,6 +15,7 @@ import type { WARPRootOptions } from "../../models/warp/root.ts";
 import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
 import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
+import type { Key } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { parameterCount } from "../../nn/layer.ts";
@@ -286,4 +288,23 @@ export function forecastModel(name: string, { physics, ...sizes }: ForecastModel
   if (!needsPhysics) return make(sizes);
   if (physics) return make({ ...sizes, physics });
   throw new RangeError(`${name}: this experiment has no physical form`);
+}
+
+/** A forecasting model that feeds back its predictions after the past. */
+export function rollout(
+  name: string,
+  { channels, context, horizon, hidden, key }: WindowModelSizes,
+): WindowModel {
+  const model = forecastModel(name, {
+    channels,
+    length: context + horizon,
+    hidden,
+    root: { depth: 1, activation: "silu", frequencies: 6 },
+    time: true,
+    key,
+  });
+  return layer(model.parameters, ({ grid }: WindowInputs, key?: Key) => {
+    const x = grid.pad([[0, 0], [0, horizon], [0, 0]]);
+    return model(x, { context, key }).slice(1, context - 1, context + horizon - 1);
+  });
 }

@@ -16,15 +16,12 @@ import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
 import { inverseDeviations } from "../math/ridge.ts";
 import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import { rejectsOfFits } from "./model_settings.ts";
-import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
+import { manySeries } from "./fit_limits.ts";
+import type { SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
 /** Maximum number of points of a resampled series. */
 const maxPoints = 2000;
-
-/** Maximum number of training series with the full number of features. */
-const manySeries = 1000;
 
 /**
  * Sizes of the features for a number of training series: 10,752 features, or 1,344 for many series. The exact
@@ -46,23 +43,6 @@ const globalShare = 0.1;
  */
 const clearlyBetter = 0.9;
 
-/** Operations of the features of a row: kernels of several dilations on some channels, with several thresholds. */
-const operationsPerRow = 1.5e6;
-
-/**
- * MiniRocket's convolutions with MultiRocket's pooling operators and differences, global features, and ridge
- * regression. The penalty has the smallest leave-one-out error.
- */
-export const randomConvolutions: FittedModelKind = {
-  takes: [],
-  isCandidate: true,
-  operations: ({ samples, rows }) =>
-    operationsPerRow * samples * rows + Math.min(samples, manySeries) ** 2 * samples,
-  defaults: { epochs: 1 },
-  rejects: rejectsOfFits,
-  network: ridgeNetwork,
-};
-
 /** Channels that are convolved: all but those with one value for a whole series. */
 function convolvedChannels({ channels }: DataRecord): number[] {
   const all = Array.from(channels.keys());
@@ -70,7 +50,11 @@ function convolvedChannels({ channels }: DataRecord): number[] {
   return varying.length > 0 ? varying : all;
 }
 
-function ridgeNetwork(
+/**
+ * MiniRocket's convolutions with MultiRocket's pooling operators and differences, global features, and ridge
+ * regression.
+ */
+export function ridgeNetwork(
   { record, key, train }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {

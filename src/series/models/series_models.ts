@@ -1,14 +1,15 @@
 /** All models of users' own series. */
-import { forecastModels } from "./next_step_models.ts";
-import { constant, lastValueModel } from "./fitted/baselines.ts";
-import { blendOf } from "./fitted/blend.ts";
+import {
+  blendOf,
+  boostedTrees,
+  constant,
+  lastValueModel,
+  randomConvolutions,
+  summaryModel,
+} from "./fitted/fitted_kinds.ts";
 import type { Model } from "./model.ts";
 import { isWarp } from "./model_settings.ts";
-import { neuralModels } from "./neural_models.ts";
-import { randomConvolutions } from "./ridge_network.ts";
-import { summaryModel } from "./fitted/summary_model.ts";
-import { boostedTrees } from "./trees/tree_network.ts";
-import { treeForecaster } from "./trees/tree_forecaster.ts";
+import { neuralModels } from "./neural/neural_models.ts";
 import {
   autoregression,
   besideLinear,
@@ -17,29 +18,30 @@ import {
   naive,
   seasonalNaive,
   stepByStep,
+  treeForecaster,
 } from "./forecasters.ts";
 
 /**
- * Whether a model forecasts step by step. WARP does, since its state would otherwise contain weights for every forecast
- * value, and so do the models that do not read whole series.
+ * Models of whole series. They also forecast, beside a linear map. WARP forecasts step by step: its state would
+ * otherwise contain weights for every forecast value.
  */
-function isStepByStep(name: string): boolean {
-  return isWarp(name) || !Object.hasOwn(neuralModels, name);
-}
-
-/** Models of whole series. Most of them also forecast, beside a linear map. */
 const ofWholeSeries = Object.entries(neuralModels).map(([name, wholeSeries]): Model => ({
   name,
   wholeSeries,
-  forecasts: isStepByStep(name)
+  forecasts: isWarp(name)
     ? stepByStep(name)
     : { ...besideLinear(wholeSeries), isCandidate: name === "neural-cde" },
 }));
 
-/** Models that only forecast, step by step. */
-const ofSteps = Object.entries(forecastModels)
-  .filter(([name, { needsPhysics }]) => !needsPhysics && !Object.hasOwn(neuralModels, name))
-  .map(([name]): Model => ({ name, forecasts: stepByStep(name) }));
+/** Models that only forecast, step by step: the ablations of section 3.4 of WARP's paper. */
+const ablations = [
+  "warp-no-initial",
+  "warp-fixed-tau",
+  "warp-diagonal",
+  "warp-block-diagonal",
+  "warp-low-rank",
+];
+const ofSteps = ablations.map((name): Model => ({ name, forecasts: stepByStep(name) }));
 
 /** Models for the option `model`, the simplest first. The automatic choice compares its candidates in this order. */
 export const seriesModels: readonly Model[] = [

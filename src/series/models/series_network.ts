@@ -13,7 +13,7 @@ import type { Prediction } from "../record/predictions.ts";
 import type { Evaluation, Samples, TaskData } from "../../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, type RecordedRange, takeColumns } from "../record/data_record.ts";
-import { linearOutputs } from "../math/screened_ridge.ts";
+import { linearOutputs } from "../math/linear_model.ts";
 import { featuresOfSeries } from "../record/running_summary.ts";
 import { predicting } from "../record/failed_predictions.ts";
 import { scaledSeries } from "../record/scaled_values.ts";
@@ -25,7 +25,7 @@ import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import type { SeriesModel, SeriesModelKind } from "./whole_series.ts";
-import { neuralModels } from "./neural_models.ts";
+import { neuralModels } from "./neural/neural_models.ts";
 import { seriesForm } from "./series_reading.ts";
 import { onGrid } from "../read/time_grid.ts";
 

@@ -4,12 +4,17 @@ import { WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../../data/series.ts";
 import { tableOptionNames, type TableOptions } from "../../data/table/options.ts";
 import type { Tree } from "../../tensor/tree.ts";
-import { evaluateBatches } from "../../train/evaluate.ts";
 import { requireFinite } from "../../train/measure_checks.ts";
 import type { Evaluation, MeasuredModel, Samples } from "../../train/task.ts";
 import type { TrainedRun } from "../../train/run/trained_run.ts";
 import { nameOfSource, type SeriesSource } from "../record/series_source.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../record/predictions.ts";
+
+/**
+ * Memory in bytes that training may take for the values of its batches. With the data and the program, a run stays
+ * below about 3 GB.
+ */
+export const trainingMemory = 2 * 2 ** 30;
 
 /** Kind of a task's samples. */
 export type SampleKind = "series" | "window" | "image";
@@ -124,6 +129,7 @@ export async function measureNew(
     table,
   );
   const evaluated = await evaluatePredictions?.();
+  const { evaluateBatches } = await import("../../train/evaluate.ts");
   const measures = { ...await evaluateBatches(model, batches, config.batchSize), ...evaluated?.measures };
   return {
     measures: requireFinite(measures, nameOfSource(source)),

@@ -3,18 +3,8 @@ import type { Series } from "../../data/series.ts";
 import { type ForecastWindow, lastObserved } from "./forecast_windows.ts";
 import type { RecordedWindows } from "../record/data_record.ts";
 
-/** Maximum number of past steps, unless ten seasons are longer. */
-const mostSteps = 500;
-/** Minimum number of seasons within the maximum number of past steps. */
-const mostSeasons = 10;
-
 /** Maximum number of windows of models that read whole histories: to measure in training, and to test. */
 export const historyWindows = { train: 200, test: 1000 };
-
-/** Default number of past steps of a model that reads whole histories. */
-export function historyLength(season: number): number {
-  return Math.max(mostSteps, mostSeasons * season);
-}
 
 /**
  * Past values of a channel on the regular grid that ends at the forecast origin, from the first row of the window on.

@@ -4,8 +4,7 @@
  */
 import { digestOf } from "../../files/digest.ts";
 import { listed, type TimeUnit } from "../../data/format.ts";
-import { channelStatistics, type Scaling } from "../../data/scaling.ts";
-import type { Series, SeriesSet } from "../../data/series.ts";
+import type { SeriesSet } from "../../data/series.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
 import { inRecordedTimes } from "../record/calendar.ts";
 import type { SeriesSettings } from "../record/settings.ts";
@@ -17,7 +16,6 @@ import {
   takeColumns,
 } from "../record/data_record.ts";
 import { DataError } from "../../device/errors.ts";
-import { skewedColumns } from "./skewed_columns.ts";
 
 /**
  * Options for reading the table of a run. With a record, options for reading this or another table in the same way.
@@ -43,29 +41,6 @@ export function tableOptions(
  */
 function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" || time.unit === "month" ? undefined : time.unit ?? "number";
-}
-
-/**
- * Describes the channels of a set for a record.
- *
- * @param train Series of the training set. Their statistics scale the channels.
- */
-export function recordChannels(
-  { channels, kinds }: Pick<SeriesSet, "channels" | "kinds">,
-  train: readonly Series[],
-  { scaling }: SeriesSettings,
-): DataRecord["channels"] {
-  const statistics = channelStatistics(train, channels.length, scaling);
-  return channels.map((name, i) => {
-    const { column = name, category, role = "observed" } = kinds?.[i] ?? {};
-    return {
-      name,
-      kind: category === undefined ? "number" : "category",
-      ...(column === name ? {} : { column }),
-      ...(role === "observed" ? {} : { role }),
-      ...(category === undefined ? statistics[i] : { mean: 0, standardDeviation: 1 }),
-    };
-  });
 }
 
 /** Describes the times of a set for a record. `scale` is the factor that the model applies to them. */
@@ -162,49 +137,4 @@ export async function recordSeries({ classes, series }: SeriesSet): Promise<Reco
       digest: await digestOf(classes[label] ?? "", times, values, ...(targets ? [targets] : [])),
     })),
   );
-}
-
-/** Describes the numeric targets of a set for a record. */
-export function recordTargets(train: readonly Series[], names: readonly string[]): DataRecord["targets"] {
-  const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
-  const statistics = channelStatistics(values, names.length);
-  return names.map((name, i) => ({ name, ...statistics[i] }));
-}
-
-/**
- * Describes the channels of users' own series for a record, with the inverse hyperbolic sine of each skewed channel.
- *
- * @param train Series of the training set.
- */
-export function ownChannels(
-  set: SeriesSet,
-  train: readonly Series[],
-  settings: SeriesSettings,
-): DataRecord["channels"] {
-  const curves = skewedColumns(train, set.channels.length, settings.scaling);
-  return recordChannels(set, train, settings).map((channel, i) => ({
-    ...channel,
-    ...(curves[i] && channel.kind === "number" ? { asinh: curves[i] } : {}),
-  }));
-}
-
-/**
- * Describes the channels of a set for a record. Without scaling the mean is 0 and the standard deviation 1.
- *
- * @param scaling Scaling that overrides the one of the settings.
- */
-export function scaledChannels(
-  set: SeriesSet,
-  train: readonly Series[],
-  settings: SeriesSettings,
-  scaling: Scaling | "none" | undefined,
-): DataRecord["channels"] {
-  const channels = recordChannels(
-    set,
-    train,
-    scaling === undefined || scaling === "none" ? settings : { ...settings, scaling },
-  );
-  return scaling === "none"
-    ? channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }))
-    : channels;
 }

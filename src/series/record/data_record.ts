@@ -8,7 +8,7 @@ import { listed, type TimeKind, type TimeUnit } from "../../data/format.ts";
 import { describeRecordedTime, type RecordedCalendar } from "./calendar.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { ChannelStatistics } from "../../data/scaling.ts";
-import type { LinearModel } from "../math/screened_ridge.ts";
+import type { LinearModel } from "../math/linear_model.ts";
 import type { RecordedTraining } from "./recorded_training.ts";
 import type { RecordedAsinh } from "./scaled_values.ts";
 import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } from "../../data/series.ts";

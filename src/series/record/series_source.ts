@@ -3,7 +3,7 @@ import type { ReadOptions } from "../../data/table/options.ts";
 import { describe } from "../../device/describe.ts";
 import { DataError } from "../../device/errors.ts";
 import type { SeriesSet } from "../../data/series.ts";
-import { nameOfTable, type TableSource } from "../../data/table/read_table.ts";
+import { nameOfTable, type TableSource } from "../../data/table/source.ts";
 
 /**
  * Source of series: the path of a table, zip file or folder, a `File` or `Blob` with a table, a table in memory,

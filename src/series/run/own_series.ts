@@ -1,12 +1,9 @@
-import type { SeriesSet } from "../../data/series.ts";
-import type { Key } from "../../tensor/random.ts";
 import { trainingOptions } from "../../train/experiment.ts";
-import { DataError, OptionError } from "../../device/errors.ts";
+import { OptionError } from "../../device/errors.ts";
 import { checkOptions, namesOf } from "../../device/options.ts";
 import { absolutePath } from "../../files/disk.ts";
 import { pickOptions } from "../../train/option.ts";
 import { autoKind, autoModel, canChoose, candidatesIn } from "../choose/auto.ts";
-import { countLabels } from "../math/class_counts.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import {
   type ModelExperiment,
@@ -15,13 +12,9 @@ import {
   type ModelSetting,
 } from "../models/model_settings.ts";
 import type { TaskKind } from "../record/predictions.ts";
-import { tableOptions as readingOptions } from "../read/recorded_series.ts";
 import { typicalDuration } from "../models/pace.ts";
 import { typicalSpan } from "../read/spans.ts";
-import { readSeries } from "../read/read_series.ts";
-import { seriesExperiment, targetsOf } from "./series_experiment.ts";
-import { withGivenParts } from "../read/given_parts.ts";
-import { openForecast, prepareForecast } from "./series_forecast.ts";
+import { seriesExperiment } from "./series_experiment.ts";
 import { checkModels, forecastKinds, type Model, wholeSeriesKinds } from "../models/model.ts";
 import { isModelFile, readModel } from "../models/model_file.ts";
 import { seriesModels } from "../models/series_models.ts";
@@ -139,8 +132,14 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
       },
       ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
     },
-    make: readTargets,
-    read: readSeries,
+    async make(settings, _, earlier) {
+      const { readTargets } = await import("./read_targets.ts");
+      return await readTargets(settings, earlier);
+    },
+    async read(source, options) {
+      const { readSeries } = await import("../read/read_series.ts");
+      return await readSeries(source, options);
+    },
     timeScale: (set) => typicalDuration / typicalSpan(set.series),
     models: wholeSeries,
     ...ownNetwork,
@@ -160,14 +159,19 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
     async prepare(given, earlier) {
       const settings = withData(given);
       if (!sourcesOf(settings).data) throw missingData(earlier);
-      return await (settings.task === "forecast"
-        ? prepareForecast(models, settings, earlier)
-        : ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier));
+      if (settings.task !== "forecast") {
+        return await ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier);
+      }
+      const { prepareForecast } = await import("./prepare_forecast.ts");
+      return await prepareForecast(models, settings, earlier);
     },
-    open: (settings, record) =>
-      settings.task === "forecast"
-        ? openForecast(models, settings, record)
-        : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
+    async open(settings, record) {
+      if (settings.task !== "forecast") {
+        return await ofWholeSeries.open!(withRecordedWidth(settings, record), record);
+      }
+      const { openForecast } = await import("./open_forecast.ts");
+      return await openForecast(models, settings, record);
+    },
     load: async ({ model }) =>
       isModelFile(model) ? experimentOf([...models, await readModel(model)], inMemory) : undefined,
   }, {
@@ -261,56 +265,6 @@ function checkTask(settings: SeriesSettings): void {
     throw new OptionError(
       "conflicting-options",
       (write) => `${write("balance")} and ${write("positiveWeight")} both weight the classes: leave one out`,
-    );
-  }
-}
-
-async function readTargets(settings: SeriesSettings, _key: Key, earlier?: DataRecord): Promise<SeriesSet> {
-  const options = { ...readingOptions(settings, earlier), targets: targetsOf(settings) };
-  const sources = sourcesOf(settings);
-  const set = await withGivenParts(
-    await readSeries(sources.data!, options),
-    sources,
-    (source, columns) => readSeries(source, { ...options, ...columns }),
-  );
-  if (settings.task !== "regress") requireClasses(set);
-  return set;
-}
-
-/** @throws {DataError} If a set has too few classes, or too few series of a class, to train a classifier. */
-export function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
-  if (classes.length < 2) {
-    const expected = "at least two different labels";
-    const details = { option: "target", column: "label", expected } as const;
-    if (classes.length === 1) {
-      throw new DataError(
-        "too-small",
-        `${name}: only the label "${classes[0]}"; expected ${expected}`,
-        details,
-      );
-    }
-    throw new DataError("missing-column", `${name}: no column "label" with the class of each series`, {
-      ...details,
-      fixes: [
-        (write) => `name the column of the classes with ${write("target")}`,
-        (write) => `or predict future values with ${write("task")} forecast`,
-      ],
-    });
-  }
-  // A given part needs no series of the table.
-  const parts = [
-    "train",
-    ...validationFrom === undefined ? ["validate"] : [],
-    ...testFrom === undefined ? ["test"] : [],
-  ];
-  const training = series.slice(0, validationFrom ?? testFrom);
-  const few = countLabels(training, classes.length).findIndex((count) => count < parts.length);
-  if (few >= 0) {
-    throw new DataError(
-      "too-small",
-      `${name}: fewer than ${parts.length} series of the label "${classes[few]}"; each label needs one to ${
-        parts.join(", one to ")
-      }`,
     );
   }
 }

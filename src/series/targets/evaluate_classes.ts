@@ -4,15 +4,9 @@ import type { Series } from "../../data/series.ts";
 import type { ClassPrediction } from "../record/predictions.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
 import { accuracyWithError, besideValidation, type MeasuredMean } from "./validated.ts";
-import { describeWarnings } from "./learned_ranges.ts";
-import {
-  argmax,
-  classMeasures,
-  classScores,
-  confusionMatrix,
-  logLoss,
-  reliability,
-} from "./metrics/classes.ts";
+import { argmax } from "../math/argmax.ts";
+import { describeWarnings } from "./range_warnings.ts";
+import { classMeasures, classScores, confusionMatrix, logLoss, reliability } from "./metrics/classes.ts";
 import {
   classSection,
   confusionSection,

@@ -14,7 +14,8 @@ import { forecastVerdict, lastValue, pastMean, seasonBefore } from "./forecast_v
 import { besideValidation, type MeasuredMean } from "./validated.ts";
 import { describeRecordedTime, instantOfTime } from "../record/calendar.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
-import { describeWarnings, forecastColumns, rangeWarnings } from "./learned_ranges.ts";
+import { describeWarnings, rangeWarnings } from "./range_warnings.ts";
+import { forecastColumns } from "./window_forecaster.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import { channelImportance, withChannel } from "./importance.ts";

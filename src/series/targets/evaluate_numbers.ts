@@ -2,7 +2,7 @@ import { formatNumber, formatPercent } from "../../charts/format.ts";
 import type { NumberPrediction } from "../record/predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
-import { describeWarnings } from "./learned_ranges.ts";
+import { describeWarnings } from "./range_warnings.ts";
 import type { Series } from "../../data/series.ts";
 import { meanWithError } from "./score.ts";
 import { besideValidation, type MeasuredMean } from "./validated.ts";

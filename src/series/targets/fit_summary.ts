@@ -2,7 +2,7 @@
 import type { Series } from "../../data/series.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import { chooseRidge } from "../math/choose_ridge.ts";
-import type { LinearModel } from "../math/screened_ridge.ts";
+import type { LinearModel } from "../math/linear_model.ts";
 import { foldsOfSeries } from "../read/split_series.ts";
 import { featuresOfSeries } from "../record/running_summary.ts";
 import type { DataRecord } from "../record/data_record.ts";

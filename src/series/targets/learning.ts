@@ -8,6 +8,7 @@ import type { Series, Splits } from "../../data/series.ts";
 import type { Task } from "../../train/task.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { isWarp } from "../models/model_settings.ts";
+import { trainingMemory } from "../models/trained_model.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Minimum number of optimiser steps of a training run whose length is not given. */
@@ -91,12 +92,6 @@ function warpMultipliers(
     ),
   );
 }
-
-/**
- * Memory in bytes that training may take for the values of its batches. With the data and the program, a run stays
- * below about 3 GB.
- */
-export const trainingMemory = 2 * 2 ** 30;
 
 /** Options of {@linkcode gradientTraining}. */
 interface GradientTrainingOptions {

@@ -1,7 +1,7 @@
 /** Scores of predictions for series with known targets. */
 import type { Series } from "../../data/series.ts";
 import type { Task } from "../../train/task.ts";
-import { argmax } from "./metrics/classes.ts";
+import { argmax } from "../math/argmax.ts";
 import { fitTemperature, probabilitiesOf } from "../math/temperature.ts";
 
 /** A task whose model can predict the validation set. */

@@ -28,8 +28,8 @@ import {
 } from "../read/forecast_windows.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 import { leastWidthOf, withLeastWidth } from "./least_width.ts";
-import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
-import { knownErrors } from "./regression.ts";
+import { type PredictedColumn, rangeWarnings, withWarnings } from "./range_warnings.ts";
+import { knownErrors } from "./metrics/known_errors.ts";
 import { predicting } from "../record/failed_predictions.ts";
 import { groupsOfOneLength, outputsInBatches, seriesNetwork } from "../models/series_network.ts";
 import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
@@ -303,4 +303,19 @@ function between(line: readonly number[], at: number): number {
   return share < 1e-9 || left === line.length - 1
     ? line[left]
     : line[left] + share * (line[left + 1] - line[left]);
+}
+
+/**
+ * Forecasts of the channels of a record, to compare with their ranges.
+ *
+ * @param forecast Forecast of each channel.
+ */
+export function forecastColumns(
+  { channels, ranges }: Pick<DataRecord, "channels" | "ranges">,
+  forecast: WindowForecast,
+): PredictedColumn[] {
+  return targetChannelsOf(channels).map((channel) => ({
+    ...{ column: channels[channel].name, values: forecast[channel].mean },
+    range: ranges?.channels[channel] ?? null,
+  }));
 }

@@ -11,7 +11,7 @@ import type {
   NumberPrediction,
   Prediction,
 } from "../../series/record/predictions.ts";
-import { describeWarnings } from "../../series/targets/learned_ranges.ts";
+import { describeWarnings } from "../../series/targets/range_warnings.ts";
 import { timeAxis } from "../../series/targets/time_axis.ts";
 
 /** A past answer, for the page with the latest answers. */

@@ -1,7 +1,7 @@
 /** Computes the answer to a request for predictions: reads the table, predicts its series, writes the answer. */
 import { DataError } from "../../device/errors.ts";
 import type { TableOptions } from "../../data/table/options.ts";
-import type { TableSource } from "../../data/table/read_table.ts";
+import type { TableSource } from "../../data/table/source.ts";
 import type { Series, SeriesSet } from "../../data/series.ts";
 import { gunzipped } from "../../data/unpack.ts";
 import { concatenateBytes } from "../../files/memory.ts";

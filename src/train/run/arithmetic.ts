@@ -1,4 +1,5 @@
 /** Record of everything that determines the last bits of a training run's numbers, for checkpoints. */
+import type { DeviceChoice } from "../../device/choice.ts";
 import type { DeviceInfo } from "../../device/device.ts";
 import { isRecord, parseJson } from "../../files/json.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
@@ -20,6 +21,11 @@ export function arithmeticOf(device: Pick<DeviceInfo, "arithmetic">, parameters:
 export function trainedOn(saved: Metadata): string | undefined {
   const arithmetic = parseJson(saved[arithmeticKey] ?? "");
   return isArithmetic(arithmetic) ? arithmetic.device : undefined;
+}
+
+/** The device of a run whose weights exist: `"auto"` keeps the CPU if it trained them. */
+export function keptDevice(device: DeviceChoice, trainedOn: string | undefined): DeviceChoice {
+  return device === "auto" && trainedOn === "cpu" ? "cpu" : device;
 }
 
 /** Metadata with the arithmetic, for a checkpoint. */

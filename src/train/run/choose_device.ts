@@ -1,7 +1,6 @@
 /** The device of a run with `device: "auto"` on a machine with a GPU: the one on which training steps take less time. */
 import { counted } from "../../charts/format.ts";
 import { sampleCount } from "../../data/batches.ts";
-import type { DeviceChoice as DeviceName } from "../../device/choice.ts";
 import { currentDevice, setCurrentDevice } from "../../device/current.ts";
 import type { DeviceInfo } from "../../device/device.ts";
 import { findHardwareGpu, init } from "../../compile/init.ts";
@@ -12,6 +11,7 @@ import { tidy } from "../../tensor/scope.ts";
 import { treeLeaves } from "../../tensor/tree.ts";
 import { stepOf } from "../step.ts";
 import type { Task } from "../task.ts";
+import { keptDevice } from "./arithmetic.ts";
 import type { RunConfig } from "./config.ts";
 
 /** A task on the device of a run. */
@@ -75,11 +75,6 @@ export async function prepareOnDevice(
       deviceReason: `CPU: a training step fails on ${description}: ${(error as Error).message}`,
     };
   }
-}
-
-/** The device of a run whose weights exist: `"auto"` keeps the CPU if it trained them. */
-export function keptDevice(device: DeviceName, trainedOn: string | undefined): DeviceName {
-  return device === "auto" && trainedOn === "cpu" ? "cpu" : device;
 }
 
 /** Why a task runs on the CPU on every machine. */

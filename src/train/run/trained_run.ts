@@ -1,7 +1,6 @@
 /** Opens a run's best weights for new data. Only the run's folder is needed. */
 import { init } from "../../compile/init.ts";
-import { trainedOn } from "./arithmetic.ts";
-import { keptDevice } from "./choose_device.ts";
+import { keptDevice, trainedOn } from "./arithmetic.ts";
 import { WeftError } from "../../device/errors.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "../experiment.ts";
@@ -50,7 +49,7 @@ export async function openBest<Model extends WeightedModel, Record = any>(
   const weights = await checkOrigin(folder, config, record, folder.best);
   if (!weights) throw missingBest(folder.best);
   await init({ device: keptDevice(config.device, trainedOn(weights)) });
-  const model = open(config, record);
+  const model = await open(config, record);
   await loadBest(folder, model);
   return { config, folder, record: record as Record, model };
 }

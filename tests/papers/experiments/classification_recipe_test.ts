@@ -11,7 +11,7 @@ import { classificationLearning } from "../../../tasks/papers/experiments/classi
 import { eigenworms } from "../../../tasks/papers/recipes/fast_weights.ts";
 import { speechCommands } from "../../../tasks/papers/recipes/neural_cde.ts";
 import { valuesOf } from "../../../tasks/papers/recipes/recipe.ts";
-import type { SeriesBatch } from "../../../src/series/targets/classification.ts";
+import type { SeriesBatch } from "../../../src/series/targets/classifier.ts";
 import type { PaperSeriesSettings } from "../../../tasks/papers/experiments/options.ts";
 import { spirals } from "../../../tasks/papers/experiments/spirals.ts";
 import type { Task } from "../../../src/train/task.ts";

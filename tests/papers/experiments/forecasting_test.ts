@@ -16,11 +16,10 @@ import { key, normal } from "../../../src/tensor/random.ts";
 import { drawForecast } from "../../../tasks/papers/experiments/draw_forecast.ts";
 import { exponentialSpirals } from "../../../tasks/papers/experiments/exponential_spirals.ts";
 import { forecasting, type ForecastingOptions } from "../../../tasks/papers/experiments/forecasting.ts";
-import { forecastModel, warpParameters } from "../../../src/series/models/next_step_models.ts";
+import { forecastModel, rollout, warpParameters } from "../../../src/series/models/next_step_models.ts";
 import { lotkaVolterra } from "../../../tasks/papers/experiments/lotka_volterra.ts";
 import { massSpringDamper } from "../../../tasks/papers/experiments/mass_spring_damper.ts";
 import { sine } from "../../../tasks/papers/experiments/sine.ts";
-import { stepByStep } from "../../../src/series/models/forecasters.ts";
 import { renderSection } from "../../../src/charts/render.ts";
 import { parameterCount } from "../../../src/nn/layer.ts";
 import { cpu, testLong, testOnCpu } from "../../devices.ts";
@@ -89,7 +88,7 @@ testOnCpu("state space models have as many parameters as WARP, up to one feature
 
 testOnCpu("WARP forecasts user series autoregressively, with a state size for any horizon", () => {
   const count = (horizon: number) => {
-    const model = stepByStep("warp").make({
+    const model = rollout("warp", {
       ...{ channels: 2, futureCovariates: 0, context: 4, horizon, hidden: 4, key: key(0) },
       ...{ statistics: [], targetChannels: [0, 1], gap: 1, season: 1, names: [], time: { kind: "number" } },
       network: () => assert.fail("expected no model of irregular series"),

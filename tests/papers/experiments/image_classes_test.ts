@@ -48,7 +48,7 @@ Deno.test(
     assert.deepEqual([train.length, validation.length], [50, 10]);
     assert([...train, ...validation].every((name) => name.startsWith("train ")));
     assert.deepEqual([record.length, record.classes.length], [16, 10]);
-    assert.equal((await sequentialMnist.open!(config, record).samples(folder)).count, 70);
+    assert.equal((await (await sequentialMnist.open!(config, record)).samples(folder)).count, 70);
   }),
 );
 

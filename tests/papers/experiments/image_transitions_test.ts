@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { init, key, treeFlatten } from "../../../mod.ts";
 import type { DataRecord } from "../../../src/series/record/data_record.ts";
 import { imageTransitions } from "../../../tasks/papers/experiments/image_transitions.ts";
-import type { SeriesBatch } from "../../../src/series/targets/classification.ts";
+import type { SeriesBatch } from "../../../src/series/targets/classifier.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { writeDigits } from "../data/digit_files.ts";
 

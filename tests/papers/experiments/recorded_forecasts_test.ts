@@ -47,7 +47,7 @@ testLong(
     const [test, same] = [data.test, again.data.test] as { x: Tensor }[];
     assert.deepEqual(await test.x.data(), await same.x.data());
 
-    const model = etth1.open!(config, record!);
+    const model = await etth1.open!(config, record!);
     const samples = async (rows: string[][]) => await model.samples(await write(`${folder}/new.csv`, rows));
     const shifted = await samples(hours(192, 5));
     const [mean, deviation] = [record!.channels[0].mean, record!.channels[0].standardDeviation];
@@ -105,7 +105,7 @@ testLong(
     const { train, validation, test } = record!.split;
     assert.deepEqual([train.length, validation.length, test.length], [4000, 500, 1000]);
     await mnistCompletion.prepare(config, record);
-    const { count: all, seen } = await mnistCompletion.open!(config, record!).samples(folder);
+    const { count: all, seen } = await (await mnistCompletion.open!(config, record!)).samples(folder);
     assert.deepEqual([all, seen], [count, 4000]);
     const changed = train[7];
     images[16 + changed.position * size + 100] = 9;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { experimentNamed } from "../../runs.ts";
 import { checkValues, settingsOf } from "../../../src/train/experiment.ts";
-import { neuralModels } from "../../../src/series/models/neural_models.ts";
+import { neuralModels } from "../../../src/series/models/neural/neural_models.ts";
 import { imageModels } from "../../../tasks/papers/experiments/image_models.ts";
 import { tables } from "../../../tasks/papers/tables/registry.ts";
 import { givenSettings, scales, tableRuns } from "../../../tasks/papers/tables/table.ts";

@@ -3,7 +3,8 @@ import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import type { FunctionBuilder, Local, Opcode } from "../../../device/cpu/assembler/wasm.ts";
 import { collapse } from "../../../device/collapse.ts";
 import { lower as lowerMath } from "../../../device/scalar/float32_math.ts";
-import { type Scalar, topological } from "../../../device/scalar/scalar.ts";
+import type { Scalar } from "../../../device/scalar/scalar.ts";
+import { textOf } from "../../../device/scalar/structure_text.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
@@ -18,7 +19,7 @@ export function mapKernel(kernel: MapKernel, tile: Tile): FunctionBuilder {
   const { output, operands, expression } = kernel;
   const all = [output, ...operands];
   const walk = collapse(output.shape, all.map((operand) => operand.strides));
-  const key = `map ${expressionText(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
+  const key = `map ${textOf(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
     operands.map(loadKey)
   }`;
   return tile.function(key, all.map(() => "address"), (f) => {
@@ -48,7 +49,7 @@ export function mapKernel(kernel: MapKernel, tile: Tile): FunctionBuilder {
 
 export function reduceKernel(kernel: ReduceKernel, tile: Tile): FunctionBuilder {
   const { output, operands, expression, axes, shape, reduction } = kernel;
-  const key = `${reduction} ${expressionText(expression)} ${shape} over ${axes} | ${output.strides} | ${
+  const key = `${reduction} ${textOf(expression)} ${shape} over ${axes} | ${output.strides} | ${
     operands.map((operand) => operand.strides).join(" ; ")
   } | ${operands.map(loadKey)}`;
   return tile.function(key, [output, ...operands].map(() => "address"), (f) => {
@@ -159,19 +160,4 @@ function walkElements(
   }, () => {
     if (uniform.size > 0) emitters.forEach((emitter, v) => emitter.emitUniform(leaves(v, 0)));
   });
-}
-
-const descriptions = new WeakMap<Scalar, string>();
-
-/** A text of an expression, equal for equal expressions. */
-export function expressionText(root: Scalar): string {
-  let text = descriptions.get(root);
-  if (text !== undefined) return text;
-  const nodes = topological(root);
-  const names = new Map(nodes.map((scalar, name) => [scalar, name]));
-  const lines = nodes.map(({ op, type, value, args }) =>
-    `${op} ${type} ${value ?? ""} ${args.map((arg) => names.get(arg))}`
-  );
-  descriptions.set(root, text = lines.join(","));
-  return text;
 }

@@ -1,11 +1,11 @@
 /** Matrix products in register tiles. */
 import type { FunctionBuilder, Local } from "../../../device/cpu/assembler/wasm.ts";
 import { lower as lowerMath } from "../../../device/scalar/float32_math.ts";
+import { textOf } from "../../../device/scalar/structure_text.ts";
 import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import { emitMultiplyAdd } from "../../../device/cpu/assembler/multiply_add.ts";
 import { setSplat } from "../../../device/cpu/assembler/splat.ts";
 import type { ContractKernel, Operand, Program } from "../../program/program.ts";
-import { expressionText } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
 /** Registers of sums in a tile. The other of the 16 registers hold factors. */
@@ -133,7 +133,7 @@ export function contractKernel(kernel: ContractKernel, tile: Tile, packs: Packed
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
     [a, b, ...biases, ...sources].map(loadKey)
-  } | ${bias?.strides} | ${epilogue && expressionText(epilogue)} ${
+  } | ${bias?.strides} | ${epilogue && textOf(epilogue)} ${
     sources.map(({ strides }) => strides).join(" ; ")
   }`;
   return tile.function(key, [output, a, b, ...biases, ...sources].map(() => "address"), (f) => {

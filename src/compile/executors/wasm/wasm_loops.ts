@@ -1,4 +1,5 @@
 import type { CpuDevice } from "../../../device/cpu/device.ts";
+import { evaluateAllSteps } from "../../trace/vectorize.ts";
 import type { FusedLoops } from "../run.ts";
 import { runOnCpu } from "./run_on_cpu.ts";
 
@@ -6,6 +7,8 @@ import { runOnCpu } from "./run_on_cpu.ts";
 export function wasmLoops(device: CpuDevice): FusedLoops {
   return {
     keepsProducts: true,
+    evaluateHoisted: ({ hoisted, fusedChains }, values, steps) =>
+      evaluateAllSteps(hoisted, values, steps, fusedChains),
     splitSamples: (program) => ({ program, parts: 1 }),
     // The memory that the slots would no longer share costs more than the fills.
     hoistFills: (program) => ({ program, fills: [] }),

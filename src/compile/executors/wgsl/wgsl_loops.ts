@@ -1,4 +1,5 @@
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
+import { evaluateStages } from "../../loop/stage_groups.ts";
 import type { FusedLoops } from "../run.ts";
 import { hoistFills } from "../../program/passes/hoist_fills.ts";
 import { splitSamples } from "../../program/passes/split_samples.ts";
@@ -11,6 +12,7 @@ export function wgslLoops(device: WebGpuDevice): FusedLoops {
   const { maxBufferSize, maxStorageBufferBindingSize } = device.limits;
   return {
     keepsProducts: false,
+    evaluateHoisted: evaluateStages,
     splitSamples,
     hoistFills,
     // The largest array, and half of the smallest buffer limit of WebGPU, or a part of the adapter's limit.

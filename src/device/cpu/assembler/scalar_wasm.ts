@@ -271,7 +271,7 @@ export class ScalarEmitter {
       case "erf":
       case "pow":
       case "normalTail":
-        return this.#callPerLane(op, type, args);
+        return this.#callPerLane(op, args);
     }
   }
 
@@ -355,8 +355,8 @@ export class ScalarEmitter {
     }
   }
 
-  /** Calls an f64 function for every lane. */
-  #callPerLane(name: Transcendental, type: DType, args: readonly Scalar[]): void {
+  /** Calls a function of float64 for both lanes. Functions of float32 have been replaced by arithmetic. */
+  #callPerLane(name: Transcendental, args: readonly Scalar[]): void {
     const f = this.#f;
     const callee = importHostFunction(this.#module, name, args.length);
     const operands = args.map((argument) => {
@@ -365,18 +365,10 @@ export class ScalarEmitter {
       f.set(x);
       return x;
     });
-    const vector = type === "float64" ? "f64x2" : "f32x4";
     for (let lane = 0; lane < this.lanes; lane++) {
-      f.call(
-        callee,
-        ...operands.map((x) => () => {
-          if (type === "float64") f.lane("f64x2.extract_lane", lane, x);
-          else f.op("f64.promote_f32", () => f.lane("f32x4.extract_lane", lane, x));
-        }),
-      );
-      if (type === "float32") f.op("f32.demote_f64");
-      if (lane === 0) f.op(`${vector}.splat`);
-      else f.lane(`${vector}.replace_lane`, lane);
+      f.call(callee, ...operands.map((x) => () => f.lane("f64x2.extract_lane", lane, x)));
+      if (lane === 0) f.op("f64x2.splat");
+      else f.lane("f64x2.replace_lane", lane);
     }
   }
 }

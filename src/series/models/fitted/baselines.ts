@@ -4,7 +4,6 @@ import { inverseDeviations } from "../../math/ridge.ts";
 import type { DataRecord } from "../../record/data_record.ts";
 import { scaledValue } from "../../record/scaled_values.ts";
 import { fitOutputs, linearOfFeatures } from "../linear_of_features.ts";
-import { rejectsOfFits } from "../model_settings.ts";
 import type { FittedModelKind } from "../series_network.ts";
 
 /** Features of a series for a linear model. */
@@ -56,42 +55,35 @@ export function readLastValues(
   return fitted.map(([start, ...weights]) => weights.reduce((sum, one, f) => sum + one * values[f], start));
 }
 
-/** The mean of the targets, or the fractions of the classes. */
-export const constant: FittedModelKind = { ...ridgeOn(() => new Float32Array(1)), isBaseline: true };
-
-/** A ridge regression on the last value of each channel. */
-export const lastValueModel: FittedModelKind = ridgeOn(lastValues);
-
-/** A ridge regression on features. */
-function ridgeOn(featuresOf: Features): FittedModelKind {
-  return {
-    takes: [],
-    isCandidate: true,
-    operations: ({ samples, rows, channels }) => samples * channels * (rows + channels),
-    defaults: { epochs: 1 },
-    rejects: rejectsOfFits,
-    network({ record }, outputs) {
-      const { channels } = record;
-      const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };
-      const { length: count } = featuresOf(emptySeries, channels);
-      const { parameters, network, store } = linearOfFeatures({
-        ...{ count, outputs },
-        featuresOf: (series) => featuresOf(series, channels),
-      });
-      return {
-        ...network,
-        parameters,
-        regularised: parameters,
-        // The targets of classes are -1 and 1.
-        outputRange: { low: -1, high: 1, mean: 0, standardDeviation: 1 },
-        fit(series, targets) {
-          const features = series.map((one) => featuresOf(one, channels));
-          const isShared = record.targets === undefined;
-          const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
-          store(fitted);
-          return Promise.resolve(fitted.leftOut);
-        },
-      };
-    },
+/** Makes the network of a ridge regression on features. */
+function ridgeOn(featuresOf: Features): FittedModelKind["network"] {
+  return ({ record }, outputs) => {
+    const { channels } = record;
+    const emptySeries = { name: "", times: new Float64Array(), values: new Float64Array(), label: -1 };
+    const { length: count } = featuresOf(emptySeries, channels);
+    const { parameters, network, store } = linearOfFeatures({
+      ...{ count, outputs },
+      featuresOf: (series) => featuresOf(series, channels),
+    });
+    return {
+      ...network,
+      parameters,
+      regularised: parameters,
+      // The targets of classes are -1 and 1.
+      outputRange: { low: -1, high: 1, mean: 0, standardDeviation: 1 },
+      fit(series, targets) {
+        const features = series.map((one) => featuresOf(one, channels));
+        const isShared = record.targets === undefined;
+        const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
+        store(fitted);
+        return Promise.resolve(fitted.leftOut);
+      },
+    };
   };
 }
+
+/** The mean of the targets, or the fractions of the classes. */
+export const constantNetwork: FittedModelKind["network"] = ridgeOn(() => new Float32Array(1));
+
+/** A ridge regression on the last value of each channel. */
+export const lastValueNetwork: FittedModelKind["network"] = ridgeOn(lastValues);

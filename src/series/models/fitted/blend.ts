@@ -6,7 +6,6 @@ import { tidy } from "../../../tensor/scope.ts";
 import { chooseWeights } from "../../math/choose_weights.ts";
 import { log } from "../../math/elementary.ts";
 import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
-import { rejectsOfFits } from "../model_settings.ts";
 import {
   type FittedModelKind,
   outputsInBatches,
@@ -22,23 +21,8 @@ const minProbability = 1e-12;
  * A weighted mean of the numbers or the class probabilities of some models (stacking: Wolpert, 1992). The weights are at
  * least 0 and add up to 1. They have the smallest error of the predictions for series that the models did not learn
  * from (Breiman, "Stacked Regressions", 1996).
- *
- * @param kinds The models by name, at least one.
  */
-export function blendOf(kinds: Readonly<Record<string, FittedModelKind>>): FittedModelKind {
-  const all = Object.entries(kinds);
-  return {
-    takes: [],
-    isCandidate: true,
-    averages: Object.keys(kinds),
-    operations: (size) => all.reduce((sum, [, { operations }]) => sum + operations!(size), 0),
-    defaults: { epochs: 1 },
-    rejects: rejectsOfFits,
-    network: (options, outputs) => blendNetwork(kinds, options, outputs),
-  };
-}
-
-function blendNetwork(
+export function blendNetwork(
   kinds: Readonly<Record<string, FittedModelKind>>,
   options: SeriesNetworkOptions,
   outputs: number,

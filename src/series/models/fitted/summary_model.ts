@@ -5,64 +5,54 @@ import type { DataRecord } from "../../record/data_record.ts";
 import { featuresOfSeries } from "../../record/running_summary.ts";
 import { foldsOfSeries } from "../../read/split_series.ts";
 import { linearOfFeatures } from "../linear_of_features.ts";
-import { rejectsOfFits } from "../model_settings.ts";
 import type { FittedModelKind } from "../series_network.ts";
 
 /** Number of folds that choose the powers of the correlations. */
 const foldCount = 5;
 
-/** Operations of a fit for a channel of a series. */
-const operationsPerChannel = 1e4;
-
 /** A ridge regression on the summaries of `featuresOfSeries` that correlate with the targets. */
-export const summaryModel: FittedModelKind = {
-  takes: [],
-  operations: ({ samples, rows, channels }) => samples * channels * (rows + operationsPerChannel),
-  defaults: { epochs: 1 },
-  rejects: rejectsOfFits,
-  network({ record, settings }, outputs) {
-    const featuresOf = (series: Series) => Float32Array.from(featuresOfSeries(series, record));
-    const count = featureCount(record);
-    const { parameters, network, store } = linearOfFeatures({ count, outputs, featuresOf });
-    return {
-      ...network,
-      parameters,
-      regularised: parameters,
-      fit(series, targets) {
-        const features = series.map(featuresOf);
-        const folds = foldsOfSeries(series, foldCount, settings.seed);
-        const fitted = {
-          mean: new Float64Array(count),
-          scale: new Float64Array(count).fill(1),
-          weight: new Float64Array(count * outputs),
-          bias: new Float64Array(outputs),
-          leftOut: new Float64Array(targets.length),
-        };
-        // Classes share their features. Numbers may be known for other series each.
-        const columns = Array.from({ length: outputs }, (_, k) => k);
-        for (const places of record.targets ? columns.map((k) => [k]) : [columns]) {
-          const known = [...series.keys()].filter((i) => !Number.isNaN(targets[i * outputs + places[0]]));
-          const found = chooseRidge({
-            features: known.map((i) => features[i]),
-            targets: Float64Array.from(known.flatMap((i) => places.map((k) => targets[i * outputs + k]))),
-            folds: known.map((i) => folds[i]),
+export const summaryNetwork: FittedModelKind["network"] = ({ record, settings }, outputs) => {
+  const featuresOf = (series: Series) => Float32Array.from(featuresOfSeries(series, record));
+  const count = featureCount(record);
+  const { parameters, network, store } = linearOfFeatures({ count, outputs, featuresOf });
+  return {
+    ...network,
+    parameters,
+    regularised: parameters,
+    fit(series, targets) {
+      const features = series.map(featuresOf);
+      const folds = foldsOfSeries(series, foldCount, settings.seed);
+      const fitted = {
+        mean: new Float64Array(count),
+        scale: new Float64Array(count).fill(1),
+        weight: new Float64Array(count * outputs),
+        bias: new Float64Array(outputs),
+        leftOut: new Float64Array(targets.length),
+      };
+      // Classes share their features. Numbers may be known for other series each.
+      const columns = Array.from({ length: outputs }, (_, k) => k);
+      for (const places of record.targets ? columns.map((k) => [k]) : [columns]) {
+        const known = [...series.keys()].filter((i) => !Number.isNaN(targets[i * outputs + places[0]]));
+        const found = chooseRidge({
+          features: known.map((i) => features[i]),
+          targets: Float64Array.from(known.flatMap((i) => places.map((k) => targets[i * outputs + k]))),
+          folds: known.map((i) => folds[i]),
+        });
+        if (!found) continue;
+        const { linear: { places: read, mean, weight, bias }, leftOut } = found;
+        places.forEach((k, c) => {
+          fitted.bias[k] = bias[c];
+          read.forEach((feature, f) => {
+            const one = fitted.weight[feature * outputs + k] = weight[f * places.length + c];
+            fitted.bias[k] -= one * mean[f];
           });
-          if (!found) continue;
-          const { linear: { places: read, mean, weight, bias }, leftOut } = found;
-          places.forEach((k, c) => {
-            fitted.bias[k] = bias[c];
-            read.forEach((feature, f) => {
-              const one = fitted.weight[feature * outputs + k] = weight[f * places.length + c];
-              fitted.bias[k] -= one * mean[f];
-            });
-            known.forEach((i, row) => fitted.leftOut[i * outputs + k] = leftOut[row][c]);
-          });
-        }
-        store(fitted);
-        return Promise.resolve(fitted.leftOut);
-      },
-    };
-  },
+          known.forEach((i, row) => fitted.leftOut[i * outputs + k] = leftOut[row][c]);
+        });
+      }
+      store(fitted);
+      return Promise.resolve(fitted.leftOut);
+    },
+  };
 };
 
 /** Number of the features of a series with the channels of a record. */

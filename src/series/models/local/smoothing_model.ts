@@ -1,4 +1,5 @@
 /** Exponential smoothing and the seasonal naive forecast as models of users' own series. */
+import { fitSmoothing } from "./fit_smoothing.ts";
 import { type HistoryMethod, historyModel } from "./history_model.ts";
 import { countKnown, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
 import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
@@ -57,3 +58,15 @@ export function smoothingModel(
   };
   return historyModel(sizes, method);
 }
+
+/** The last value. */
+export const naiveModel = (sizes: WindowModelSizes): WindowModel =>
+  smoothingModel(sizes, () => seasonalNaiveForm(1));
+
+/** The value of one season before; without a season the last value. */
+export const seasonalNaiveModel = (sizes: WindowModelSizes): WindowModel =>
+  smoothingModel(sizes, (_, season) => seasonalNaiveForm(season));
+
+/** Exponential smoothing, with the form and the parameters that fit the history of each channel. */
+export const exponentialSmoothingModel = (sizes: WindowModelSizes): WindowModel =>
+  smoothingModel(sizes, fitSmoothing);

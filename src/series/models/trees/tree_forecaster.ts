@@ -10,44 +10,22 @@ import type {
   HostModel,
   WindowInputs,
   WindowModel,
-  WindowModelKind,
   WindowModelSizes,
 } from "../forecaster.ts";
 import { standardDeviationsOf } from "../fit_linear.ts";
+import { maxTreeRows } from "../fit_limits.ts";
 import { type ChannelPast, channelPasts, forecastFeatures, naiveValue } from "./forecast_features.ts";
 import { storedTrees } from "./stored_trees.ts";
 
 /** Numbers of trees, and of the leaves of a tree. */
 const sizes = { trees: 100, leaves: 31 };
-/** Maximum number of rows to fit trees to: one for each step of a channel. With more, some windows are left out. */
-const maxRows = 50_000;
-/** Steps of a horizon in the estimate of operations. */
-const assumedHorizon = 24;
-/** Estimated scalar operations of a fit for each row. */
-const operationsPerRow = 1e6;
-/** Minimum default number of past steps. */
-const minContext = 64;
-
-/** Boosted trees on lags, dates and known columns. */
-export const treeForecaster: WindowModelKind = {
-  takes: [],
-  rejects: ["epochs", "learningRate", "patience"],
-  defaults: { epochs: 1 },
-  isCandidate: true,
-  // The size has no horizon: that of a day of hours is assumed.
-  operations: ({ samples, rows, outputs }) =>
-    operationsPerRow * Math.min(maxRows, assumedHorizon * samples * rows * outputs),
-  takesKnown: true,
-  contextOf: (season) => Math.max(minContext, 2 * season),
-  make: makeTreeForecaster,
-};
 
 /**
  * Trees on {@linkcode forecastFeatures}. Targets are differences from the naive forecast, in standard deviations of the
  * window. Rows have the weights of the linear forecaster: errors count in the unit of the measures, and each series
  * counts as much as others.
  */
-function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
+export function treeForecaster(windowSizes: WindowModelSizes): WindowModel {
   const { channels, targetChannels, horizon, season, statistics } = windowSizes;
   const features = forecastFeatures(windowSizes);
   const stored = storedTrees(1, sizes);
@@ -93,7 +71,7 @@ function makeTreeForecaster(windowSizes: WindowModelSizes): WindowModel {
   };
 
   async function fit({ windows }: FitData): Promise<void> {
-    const most = Math.max(1, Math.floor(maxRows / (horizon * targetChannels.length)));
+    const most = Math.max(1, Math.floor(maxTreeRows / (horizon * targetChannels.length)));
     const used = selectEvenly(windows, most);
     const unitOf = standardDeviationsOf(used, statistics);
     const pasts = used.flatMap((window) => channelPasts(window, windowSizes));

@@ -7,7 +7,7 @@ import { balancedWeights, countLabels } from "../../math/class_counts.ts";
 import { maxBins } from "../../math/feature_bins.ts";
 import { finiteFloat32 } from "../../math/pack_trees.ts";
 import { foldsOfSeries } from "../../read/split_series.ts";
-import type { FittedModelKind, SeriesNetwork, SeriesNetworkOptions } from "../series_network.ts";
+import type { SeriesNetwork, SeriesNetworkOptions } from "../series_network.ts";
 import { summaryFeatures, summaryNames } from "./summary_features.ts";
 import { storedTrees } from "./stored_trees.ts";
 
@@ -33,20 +33,8 @@ const [rowShare, columnShare, leastFeatures] = [0.5, 0.3, 10];
 /** Rows of a bin, and the number of bins for few rows. */
 const [rowsPerBin, leastBins] = [10, 16];
 
-/** Operations of a fit for an output and a channel of a series: its features in all trees of the cross-validation. */
-const operationsPerChannel = 1e6;
-
 /** Gradient boosted trees on {@linkcode summaryFeatures}, for classes and numbers. */
-export const boostedTrees: FittedModelKind = {
-  takes: [],
-  isCandidate: true,
-  operations: ({ samples, channels, outputs }) => operationsPerChannel * samples * channels * outputs,
-  defaults: { epochs: 1 },
-  rejects: ["epochs", "learningRate", "patience", "positiveWeight", "intensity", "search"],
-  network: treeNetwork,
-};
-
-function treeNetwork(
+export function treeNetwork(
   { record, settings }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {

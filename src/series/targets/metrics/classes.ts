@@ -1,5 +1,6 @@
 /** Measures of class probabilities against the true classes, on the host. */
 import { rocAuc } from "../../../nn/ranking.ts";
+import { argmax } from "../../math/argmax.ts";
 
 /** Class probabilities for each sample. All rows have the same length. */
 type Rows = readonly (readonly number[])[];
@@ -24,13 +25,6 @@ export interface ReliabilityBin {
   readonly accuracy: number;
   /** Number of samples. */
   readonly count: number;
-}
-
-/** Index of the largest number. */
-export function argmax(row: ArrayLike<number>): number {
-  let best = 0;
-  for (let i = 1; i < row.length; i++) if (row[i] > row[best]) best = i;
-  return best;
 }
 
 /** Number of samples by true class (rows) and predicted class (columns). */

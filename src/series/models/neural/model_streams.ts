@@ -1,8 +1,8 @@
-import { sizeOf } from "../../device/shape.ts";
-import type { StateSpaceModel } from "../../models/diagonal/stack.ts";
-import { type SeriesStreams, stepStreams } from "../../models/series_streams.ts";
-import { concatenate } from "../../tensor/functions.ts";
-import { treeLeaves, withLeaves } from "../../tensor/tree.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import type { StateSpaceModel } from "../../../models/diagonal/stack.ts";
+import { type SeriesStreams, stepStreams } from "../../../models/series_streams.ts";
+import { concatenate } from "../../../tensor/functions.ts";
+import { treeLeaves, withLeaves } from "../../../tensor/tree.ts";
 
 /** Streams of a state space model. Each observation is a row; the state is the model's state in one row. */
 export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number): SeriesStreams {

@@ -1,14 +1,12 @@
-/** Forecasts of series: trains on windows of the past, and predicts the following values. */
+/** Prepares the training of forecasts: reads the data and makes windows of them, and compares models. */
 import { DataError } from "../../device/errors.ts";
-import { digestOf } from "../../files/digest.ts";
-import type { TableOptions } from "../../data/table/options.ts";
-import { describeSeries, noticesOf } from "../../data/table/describe.ts";
+import { describeSeries } from "../../data/table/describe.ts";
 import { countedSteps } from "../../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { largest } from "../../device/min_max.ts";
 import { plural } from "../../data/format.ts";
 import { defaultContext } from "./default_context.ts";
-import { describeUnused, unknownAhead } from "./forecast_notices.ts";
+import { describeUnused } from "./forecast_notices.ts";
 import {
   type DataRecord,
   describeRecord,
@@ -19,25 +17,15 @@ import {
 import type { RecordedTraining } from "../record/recorded_training.ts";
 import type { Task } from "../../train/task.ts";
 import { parameterCount } from "../../nn/layer.ts";
-import type { TrainedModel } from "../models/trained_model.ts";
 import { type ExtendedSet, withLaterRows } from "../read/given_parts.ts";
-import { forecastStreams } from "../targets/prediction_stream.ts";
-import {
-  endsBy,
-  type ForecastWindow,
-  longestPast,
-  targetChannelsOf,
-  upTo,
-  windowsOf,
-} from "../read/forecast_windows.ts";
+import { longestPast, targetChannelsOf, upTo, windowsOf } from "../read/forecast_windows.ts";
 import { requireTargets, untilOf } from "../read/forecast_split.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
-import type { SeriesSource } from "../record/series_source.ts";
 import { rangesOf } from "../targets/learned_ranges.ts";
 import { stepsOf } from "../record/horizon.ts";
-import { gradientTraining, trainingMemory } from "../targets/learning.ts";
-import { kindNamed, withoutEffect } from "../models/model_settings.ts";
+import { gradientTraining } from "../targets/learning.ts";
+import { loadKind, withoutEffect } from "../models/model_settings.ts";
 import { describeShortSeason, seasonOf } from "../read/season.ts";
 import { seasonalErrorsOf } from "../targets/seasonal_errors.ts";
 import { forecastKinds, type Model } from "../models/model.ts";
@@ -46,10 +34,11 @@ import { autoModel, candidatesIn, choiceOf, withChosen } from "../choose/auto.ts
 import { withComparison } from "../choose/comparison_report.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import type { ForecastTask } from "../choose/compare_forecasts.ts";
-import { knownCounts } from "../targets/regression.ts";
+import { knownCounts } from "../targets/metrics/known_errors.ts";
+import { defaultForecaster, digestOfSeries } from "./open_forecast.ts";
+import { recordChannels } from "../read/recorded_channels.ts";
 import {
   inRecordedOrder,
-  recordChannels,
   recordSeries,
   recordTimes,
   requireValues,
@@ -95,9 +84,6 @@ export async function prepareForecast(
     },
   };
 }
-
-/** Model of runs whose configuration names none. */
-const defaultForecaster = "linear";
 
 /** Models that forecast, by name. */
 interface Kinds {
@@ -156,7 +142,7 @@ async function forecastTask(
   training?: RecordedTraining,
 ): Promise<ForecastTask> {
   const model = settings.model ?? defaultForecaster;
-  const kind = kindNamed(kinds, model);
+  const kind = await loadKind(kinds, model);
   const record = earlier ?? {
     ...await recordOf({ set, time, recorded, given, shift }, settings, kind),
     ...(training ? { training } : {}),
@@ -316,80 +302,5 @@ async function recordOf(
     ignored: set.ignored ?? [],
     ...(set.columns ? { columns: set.columns } : {}),
     ranges: rangesOf({ channels }, set.series.map((one) => upTo(until.validation, one, width))),
-  };
-}
-
-/** Digest of the observations of a series, independent of its name. */
-async function digestOfSeries({ times, values }: Series): Promise<string> {
-  return await digestOf("", times, values);
-}
-
-/** Number of windows in the training period of series that the model was trained on. */
-async function countTrained(
-  windows: readonly ForecastWindow[],
-  series: readonly Series[],
-  { channels, windows: sizes }: DataRecord,
-): Promise<number> {
-  const { until, trained } = sizes!;
-  const known = new Set<string>();
-  for (const one of series) {
-    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
-  }
-  return windows.filter(({ series, origin }) => known.has(series) && endsBy(origin, sizes!, until.train))
-    .length;
-}
-
-/** Opens the model of a run for new series. */
-export function openForecast(
-  models: readonly Model[],
-  given: SeriesSettings,
-  record: DataRecord,
-): TrainedModel {
-  const settings = withChosen(given, record.training);
-  const kind = kindNamed(forecastKinds(models), settings.model ?? defaultForecaster);
-  const forecaster = windowForecaster(settings, record, kind);
-  const { forecast } = forecaster;
-  const conform = (other: SeriesSet) => inRecordedOrder(other, record);
-  const read = async (source: SeriesSource, table?: TableOptions) =>
-    conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
-  const windowsIn = async (source: SeriesSource, table?: TableOptions) => {
-    const set = await read(source, table);
-    const { series } = set;
-    const span = { from: -Infinity, to: Infinity };
-    const most = forecaster.model.host?.reads === "histories" ? historyWindows.test : undefined;
-    const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
-    if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
-    throw new Error(
-      `${set.name}: no series is long enough for a forecast of ${
-        countedSteps(record.windows!.horizon, record.windows!.gap, record.time.kind)
-      }`,
-    );
-  };
-  return {
-    parameters: forecaster.model.parameters,
-    onLoad: forecaster.load,
-    evaluate: forecaster.evaluate,
-    weights: knownCounts,
-    memory: trainingMemory,
-    async samples(source, table) {
-      const { windows, series, notices } = await windowsIn(source, table);
-      return {
-        batches: forecaster.toBatches(windows),
-        count: windows.length,
-        seen: await countTrained(windows, series, record),
-        kind: "window",
-        notices,
-        evaluatePredictions: async () =>
-          (await evaluation()).evaluateForecasts({ windows, record, forecast, model: settings.model }),
-      };
-    },
-    useCalibration: forecaster.useCalibration,
-    conform,
-    async series(source, table) {
-      const set = await read(source, table);
-      return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
-    },
-    predict: ({ series }) => forecaster.predict(series),
-    stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
   };
 }

@@ -1,0 +1,2 @@
+/** Replaces `install_display.ts` in applications for browsers, which show no notebooks: see `tasks/pack.ts`. */
+export {};
