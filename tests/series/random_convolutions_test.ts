@@ -118,6 +118,21 @@ Deno.test("equal keys give equal features, and different keys give features of d
   assert.notDeepEqual(featuresOf(1), featuresOf(2));
 });
 
+Deno.test("further draws have other channels and biases for the same kernels", () => {
+  const sizes = { channels: 4, points: 12, biases: 2, operators: 1, draws: 2, key: key(1) };
+  const convolutions = convolutionFeatures(sizes);
+  const features = new Float32Array(convolutionFeatureCount(sizes));
+  const thresholds = convolutions.thresholds(3, (i) => wave(48, i + 1));
+  assert.equal(features.length, 2 * convolutionFeatureCount({ ...sizes, draws: 1 }));
+  convolutions.write(wave(48), thresholds, features);
+  const halves = (all: Float32Array) => [all.subarray(0, all.length / 2), all.subarray(all.length / 2)];
+  for (const all of [thresholds, features]) {
+    const [first, second] = halves(all);
+    assert.ok(second.some((value) => value !== 0));
+    assert.notDeepEqual(first, second);
+  }
+});
+
 Deno.test("series are resampled linearly in time between the known values of each channel", () => {
   const series = { times: Float64Array.of(10, 11, 14), values: Float64Array.of(0, NaN, 1, 5, 4, NaN) };
   const grid = { points: 5, duration: 4 };

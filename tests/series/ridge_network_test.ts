@@ -2,9 +2,14 @@
 import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { ridgeNetwork } from "../../src/series/models/ridge_network.ts";
 import { measureNew } from "../../src/series/models/trained_model.ts";
 import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
 import { configOf } from "../../src/train/run/config.ts";
+import { key } from "../../src/tensor/random.ts";
+import { treeFlatten } from "../../src/tensor/tree.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { execute } from "../../src/train/mod.ts";
 import { runFolder } from "../../src/train/run/run_folder.ts";
@@ -83,6 +88,56 @@ testLong(
     assert.equal(other.model.stream, undefined);
   }),
 );
+
+/** A model that is fitted to 12 waves, with a record of a version. */
+async function fittedTo(version: 2 | 3) {
+  const series = Array.from({ length: 12 }, (_, s) => ({
+    name: `s${s}`,
+    times: Float64Array.from({ length: 20 }, (_, t) => t),
+    values: Float64Array.from({ length: 20 }, (_, t) => Math.sin(s + t * (s % 2 ? 0.9 : 0.4))),
+    label: s % 2,
+  }));
+  const record = {
+    version,
+    channels: [{ name: "x", kind: "number", mean: 0, standardDeviation: 1 }],
+    time: { kind: "number", origin: "zero", scale: 1 },
+    classes: ["slow", "fast"],
+    split: { train: series, validation: [], test: [] },
+    ranges: {},
+  } as unknown as DataRecord;
+  const options = { record, key: key(3), train: series, settings: {} as SeriesSettings, width: 1, depth: 1 };
+  const network = ridgeNetwork(options, 2);
+  const targets = Float64Array.from(series.flatMap(({ label }) => label ? [-1, 1] : [1, -1]));
+  await network.fit!(series, targets);
+  const times = (factor: number) =>
+    series.map((one) => ({ ...one, values: one.values.map((x) => x * factor) }));
+  return { network, read: (factor: number) => network.read(times(factor)) };
+}
+
+Deno.test("features far outside their range in training count as the end of the range", async () => {
+  const { read, network } = await fittedTo(3);
+  assert.deepEqual(new Map(treeFlatten(network.parameters)).get("weight")!.shape, [43013, 2]);
+  const [far, farther] = [await read(1e4), await read(1e6)];
+  far.forEach(([one], i) => {
+    assert.ok(Math.abs(one) < 2, `${one}`);
+    // Shares of values above a bias still change a little.
+    assert.ok(Math.abs(one - farther[i][0]) < 0.01, `${one}, ${farther[i][0]}`);
+  });
+});
+
+Deno.test("a model of an earlier record has one draw of features, without bounds", async () => {
+  const { read, network } = await fittedTo(2);
+  assert.deepEqual(Object.keys(network.parameters).sort(), [
+    "bias",
+    "grid",
+    "mean",
+    "scale",
+    "thresholds",
+    "weight",
+  ]);
+  assert.deepEqual(new Map(treeFlatten(network.parameters)).get("weight")!.shape, [10757, 2]);
+  assert.ok((await read(1e4)).some(([one]) => Math.abs(one) > 100));
+});
 
 testLong(
   "numbers are predicted from a level that convolutions cannot see",

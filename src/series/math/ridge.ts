@@ -275,7 +275,11 @@ function addGram(a: Float64Array, rows: number, size: number, into: Float64Array
       const fourth = j + 1 < rows ? third + size : third;
       let [a13, a14, a23, a24] = [0, 0, 0, 0];
       for (let f = 0; f < size; f++) {
-        const [x, y, z, w] = [a[first + f], a[second + f], a[third + f], a[fourth + f]];
+        // Arrays of them would double the time.
+        const x = a[first + f];
+        const y = a[second + f];
+        const z = a[third + f];
+        const w = a[fourth + f];
         a13 += x * z;
         a14 += x * w;
         a23 += y * z;

@@ -3,6 +3,7 @@ import type { Series } from "../../data/series.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { fitRidge } from "../math/ridge.ts";
 import { outputsInBatches, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
@@ -12,10 +13,18 @@ interface LinearOptions {
   readonly count: number;
   readonly outputs: number;
   readonly featuresOf: (series: Series) => Float32Array;
+  /** Smallest and largest value of each feature in training: a feature outside counts as the nearer one. */
+  readonly bounds?: FeatureBounds;
+}
+
+/** Bounds of features `(features)`. */
+export interface FeatureBounds {
+  readonly low: Tensor;
+  readonly high: Tensor;
 }
 
 /** A linear model of features: its parameters, and how it reads series. */
-export function linearOfFeatures({ count, outputs, featuresOf }: LinearOptions) {
+export function linearOfFeatures({ count, outputs, featuresOf, bounds }: LinearOptions) {
   const parameters = {
     mean: parameterOf(() => zeros([count])),
     scale: parameterOf(() => zeros([count])),
@@ -32,7 +41,7 @@ export function linearOfFeatures({ count, outputs, featuresOf }: LinearOptions) 
     };
   };
   const outputsOf: SeriesNetwork["outputs"] = ({ coeffs }) =>
-    coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
+    (bounds ? coeffs.clip(bounds.low, bounds.high) : coeffs).sub(mean).mul(scale).matmul(weight).add(bias);
   const network = {
     inputs,
     outputs: outputsOf,

@@ -37,6 +37,8 @@ interface ConvolutionSizes {
   biases: number;
   /** Number of pooling operators, from 1 to 4, in the order of {@linkcode pool}. */
   operators: number;
+  /** Number of random draws of channels and biases for each convolution, at least 1; 1 by default. */
+  draws?: number;
   /** Random key of the channels that convolutions add up, and of the series that determine the biases. */
   key: Key;
   /** Whether values that exceed a bias by a rounding error count as not above the bias; true by default. */
@@ -44,12 +46,14 @@ interface ConvolutionSizes {
 }
 
 /** Number of biases in total. */
-export function biasCount({ biases }: Pick<ConvolutionSizes, "biases">): number {
-  return representations * kernels.length * biases;
+export function biasCount({ biases, draws = 1 }: Pick<ConvolutionSizes, "biases" | "draws">): number {
+  return draws * representations * kernels.length * biases;
 }
 
 /** Number of features of a series. */
-export function convolutionFeatureCount(sizes: Pick<ConvolutionSizes, "biases" | "operators">): number {
+export function convolutionFeatureCount(
+  sizes: Pick<ConvolutionSizes, "biases" | "operators" | "draws">,
+): number {
   return sizes.operators * biasCount(sizes);
 }
 
@@ -90,7 +94,7 @@ function convolutionsOf(
       end += length;
       const order = randpermArray(dilationKeys[d], channels);
       // The number of channels is uniform in its logarithm.
-      const draw = randpermArray(splitKey(dilationKeys[d])[0], 1024)[0] / 1024;
+      const draw = channels === 1 ? 0 : randpermArray(splitKey(dilationKeys[d])[0], 1024)[0] / 1024;
       const count = Math.floor(2 ** (draw * Math.log2(Math.min(channels, maxChannels) + 1)));
       return {
         kernel,
@@ -124,11 +128,15 @@ export interface ConvolutionFeatures {
 
 /** Makes the features of series with these sizes. */
 export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
-  const { channels, points, biases, operators, key, ignoresRounding = true } = sizes;
-  const [seriesKey, ...keys] = splitKey(key, 1 + representations);
+  const { channels, points, biases, operators, draws = 1, key, ignoresRounding = true } = sizes;
+  const [seriesKey, ...keys] = splitKey(key, 1 + draws * representations);
   const convolutions = Array.from(
     { length: representations },
-    (_, r) => convolutionsOf(sizes, points - r, keys[r], r * kernels.length * biases),
+    (_, r) =>
+      Array.from({ length: draws }, (_, draw) => {
+        const place = draw * representations + r;
+        return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
+      }).flat(),
   );
   const [sum, output] = [new Float64Array(points), new Float64Array(points)];
   const pooled = new Float64Array(4);

@@ -15,8 +15,8 @@ import {
 import { typicalGap } from "../read/spans.ts";
 import { resample, type TimeGrid } from "../read/resample.ts";
 import { inverseDeviations } from "../math/ridge.ts";
-import { fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
-import { manySeries } from "./fit_limits.ts";
+import { type FeatureBounds, fitOutputs, linearOfFeatures } from "./linear_of_features.ts";
+import { drawsFor, manySeries } from "./fit_limits.ts";
 import type { SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
@@ -24,11 +24,12 @@ import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./glo
 const maxPoints = 2000;
 
 /**
- * Sizes of the features for a number of training series: 10,752 features, or 1,344 for many series. The exact
+ * Sizes of the features for a number of training series: 10,752 features for each draw, or 1,344 for many series. The exact
  * solution has the order of the smaller number, of series or of features, and its time grows with the cube.
  */
-function sizesFor(series: number): { biases: number; operators: number } {
-  return series <= manySeries ? { biases: 16, operators: 4 } : { biases: 8, operators: 1 };
+function sizesFor(series: number, hasDraws: boolean): { biases: number; operators: number; draws: number } {
+  if (series > manySeries) return { biases: 8, operators: 1, draws: 1 };
+  return { biases: 16, operators: 4, draws: hasDraws ? drawsFor(series) : 1 };
 }
 
 /**
@@ -58,17 +59,23 @@ export function ridgeNetwork(
   { record, key, train }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
-  const { channels, time, split } = record;
+  const { version, channels, time, split } = record;
   const convolved = convolvedChannels(record);
   // Earlier versions, whose records have no ranges, fitted their weights to features with rounding errors.
   const ignoresRounding = record.ranges !== undefined;
-  const sizes = sizesFor(split.train.length);
+  // Models of records before version 3 have one draw of features, without bounds.
+  const isLater = version >= 3;
+  const sizes = sizesFor(split.train.length, isLater);
   const convolutionCount = convolutionFeatureCount(sizes);
   const count = convolutionCount + globalFeatureCount(channels.length);
-  const linear = linearOfFeatures({ count, outputs, featuresOf: (series) => featuresOf(series) });
+  const bounds = isLater
+    ? { low: parameterOf(() => zeros([count])), high: parameterOf(() => zeros([count])) }
+    : undefined;
+  const linear = linearOfFeatures({ count, outputs, bounds, featuresOf: (series) => featuresOf(series) });
   const parameters = {
     grid: parameterOf(() => zeros([2])),
     thresholds: parameterOf(() => zeros([biasCount(sizes)])),
+    ...bounds,
     ...linear.parameters,
   };
   /** The input form, on the host: the convolutions and their biases. */
@@ -140,6 +147,7 @@ export function ridgeNetwork(
         if (other.error < clearlyBetter * fitted.error) fitted = other;
       }
       linear.store(fitted);
+      if (bounds) storeBounds(bounds, features);
       return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {
@@ -152,6 +160,24 @@ export function ridgeNetwork(
       if (!isKnown) formOf({ points, duration }, () => thresholds as Float32Array);
     },
   };
+}
+
+/**
+ * Stores the range of each feature. A feature that is almost the same in all training series can be thousands of
+ * deviations away in another series.
+ */
+function storeBounds({ low, high }: FeatureBounds, features: readonly Float32Array[]): void {
+  const [least, most] = [features[0].slice(), features[0].slice()];
+  for (const row of features) {
+    row.forEach((value, f) => {
+      if (value < least[f]) least[f] = value;
+      if (value > most[f]) most[f] = value;
+    });
+  }
+  tidy(() => {
+    low.assign(tensor(least));
+    high.assign(tensor(most));
+  });
 }
 
 /**

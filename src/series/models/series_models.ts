@@ -60,6 +60,8 @@ export const seriesModels: readonly Model[] = [
       "last-values": lastValueModel,
       summaries: summaryModel,
       "boosted-trees": boostedTrees,
+      // In runs with records before version 3, a blend has the three models above.
+      "random-convolutions": { ...randomConvolutions, since: 3 },
     }),
   },
   ...ofWholeSeries,

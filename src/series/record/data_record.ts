@@ -18,9 +18,9 @@ export interface DataRecord {
   /**
    * Version of this format; new runs write {@linkcode recordVersion}. Version 1 has no `training` and no `pace`:
    * its models have one member and a slope scale of 1. Such a run of a user's own series can be used, but not
-   * resumed.
+   * resumed. In versions 1 and 2, the features of `random-convolutions` are one draw, without bounds.
    */
-  readonly version: 1 | 2;
+  readonly version: 1 | 2 | 3;
   /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly RecordedChannel[];
   /** Conversion of times to numbers: dates to seconds, then minus the origin, then times the scale. */
@@ -185,9 +185,9 @@ export interface RecordedForm {
 }
 
 /** Version of the records that new runs write. */
-export const recordVersion = 2;
+export const recordVersion = 3;
 
-const versions: readonly unknown[] = [1, recordVersion];
+const versions: readonly unknown[] = [1, 2, recordVersion];
 
 /**
  * Rejects a record of another version of the format.
@@ -197,7 +197,7 @@ const versions: readonly unknown[] = [1, recordVersion];
  */
 export function checkDataRecord(record: { readonly version?: unknown }, file: string): void {
   if (versions.includes(record.version)) return;
-  const known = versions.join(" or ");
+  const known = `1 to ${recordVersion}`;
   throw new WeftError(
     "unsupported-version",
     `${file}: in version ${record.version} of its format, and this Weft reads version ${known}`,

@@ -6,6 +6,7 @@ import { tidy } from "../../../tensor/scope.ts";
 import { chooseWeights } from "../../math/choose_weights.ts";
 import { log } from "../../math/elementary.ts";
 import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
+import type { DataRecord } from "../../record/data_record.ts";
 import {
   type FittedModelKind,
   outputsInBatches,
@@ -17,21 +18,23 @@ import {
 /** Smallest probability whose logarithm is a score. */
 const minProbability = 1e-12;
 
+/** Models by name. `since` is the first version of the record whose blends have the model; 1 by default. */
+export type Members = Readonly<Record<string, FittedModelKind & { readonly since?: DataRecord["version"] }>>;
+
 /**
  * A weighted mean of the numbers or the class probabilities of some models (stacking: Wolpert, 1992). The weights are at
  * least 0 and add up to 1. They have the smallest error of the predictions for series that the models did not learn
  * from (Breiman, "Stacked Regressions", 1996).
  */
 export function blendNetwork(
-  kinds: Readonly<Record<string, FittedModelKind>>,
+  kinds: Members,
   options: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const isNumbers = options.record.targets !== undefined;
-  const members = Object.entries(kinds).map(([name, { network }]) => ({
-    name,
-    ...network(options, outputs),
-  }));
+  const { version } = options.record;
+  const members = Object.entries(kinds).filter(([, { since = 1 }]) => since <= version)
+    .map(([name, { network }]) => ({ name, ...network(options, outputs) }));
   // Each number has its weights. All classes share the weights of their probabilities.
   const weights = parameterOf(() => zeros([members.length, isNumbers ? outputs : 1]));
   const temperatures = parameterOf(() => zeros([members.length, 1]));

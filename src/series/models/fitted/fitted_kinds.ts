@@ -1,8 +1,9 @@
 /** Kinds of models that are fitted in closed form, whose code is loaded on demand. */
-import { manySeries } from "../fit_limits.ts";
+import { drawsFor, manySeries } from "../fit_limits.ts";
 import { rejectsOfFits } from "../model_settings.ts";
 import { onDemand } from "../on_demand.ts";
 import type { FittedModelKind } from "../series_network.ts";
+import type { Members } from "./blend.ts";
 
 /** Makes a kind of model. @param load Imports the module of the network. @param networkOf Function of the module. */
 function fittedKind<Module>(
@@ -57,7 +58,8 @@ export const randomConvolutions: FittedModelKind = fittedKind(
   {
     isCandidate: true,
     operations: ({ samples, rows }) =>
-      convolutionOperations * samples * rows + Math.min(samples, manySeries) ** 2 * samples,
+      drawsFor(samples) *
+      (convolutionOperations * samples * rows + Math.min(samples, manySeries) ** 2 * samples),
   },
   () => import("../ridge_network.ts"),
   ({ ridgeNetwork }) => ridgeNetwork,
@@ -82,7 +84,7 @@ export const boostedTrees: FittedModelKind = fittedKind(
  *
  * @param kinds The models by name, at least one.
  */
-export function blendOf(kinds: Readonly<Record<string, FittedModelKind>>): FittedModelKind {
+export function blendOf(kinds: Members): FittedModelKind {
   const all = Object.values(kinds);
   return fittedKind(
     {
