@@ -29,8 +29,8 @@ const budgets: Readonly<Record<string, readonly [src: number, tests: number]>> =
   paths: [1900, 1200],
   platform: [600, 0],
   programs: [0, 2600],
-  // 220 lines are imports of code that is loaded on demand.
-  series: [17550, 8150],
+  // 220 lines of src are imports of code that is loaded on demand, 50 of src and of tests draws of convolutions.
+  series: [17600, 8210],
   serve: [4000, 2400],
   solvers: [8900, 7500],
   tasks: [0, 2100],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { recordVersion } from "../../src/series/record/data_record.ts";
 import { readRecord } from "../../src/train/run/record.ts";
 import { execute, type RunConfig, type RunFolder, runFolder, testBest } from "../../src/train/mod.ts";
 import type { ClassPrediction } from "../../src/series/record/predictions.ts";
@@ -253,7 +254,7 @@ testLong(
       await assert.rejects(() => open(run.folder), /data\.json: no such file; .* train again/);
     }
     await opened(text);
-    assert.equal((await readRecord(path))!.version, 2);
+    assert.equal((await readRecord(path))!.version, recordVersion);
   }),
 );
 
