@@ -56,8 +56,8 @@ const header = "series,time,x,age,value,other,label";
 Deno.test(
   "a blend predicts numbers better than its members, with equal digits alone and together",
   withFolder(async (folder) => {
-    const data = await write(`${folder}/visits.csv`, header, visits(80));
-    const fresh = await write(`${folder}/fresh.csv`, header, visits(40, 80));
+    const data = await write(`${folder}/visits.csv`, header, visits(48));
+    const fresh = await write(`${folder}/fresh.csv`, header, visits(40, 48));
     const task = {
       task: "regress",
       table: { target: ["value", "other"], ignore: ["label"], static: ["age"] },
@@ -65,7 +65,7 @@ Deno.test(
     const errorOf = async (model: string) => {
       const { model: trained } = await trainedOn(folder, data, { ...task, model });
       const answers = await answersOf<NumberPrediction>(trained, fresh);
-      const rows = visits(40, 80);
+      const rows = visits(40, 48);
       const truth = new Map(rows.map(([name, , , , value]) => [name, Number(value)]));
       return answers.reduce((sum, { series, numbers }) => sum + (numbers.value - truth.get(series)!) ** 2, 0);
     };
