@@ -18,7 +18,7 @@ export interface DataRecord {
   /**
    * Version of this format; new runs write {@linkcode recordVersion}. Version 1 has no `training` and no `pace`:
    * its models have one member and a slope scale of 1. Such a run of a user's own series can be used, but not
-   * resumed. In versions 1 and 2, the features of `random-convolutions` are one draw, without bounds.
+   * resumed. In versions 1 and 2, `random-convolutions` has one draw of features, without bounds.
    */
   readonly version: 1 | 2 | 3;
   /** Channels of the model, in the order of its inputs. */
