@@ -27,9 +27,8 @@ const maxPoints = 2000;
  * Sizes of the features for a number of training series: 10,752 features for each draw, or 1,344 for many series. The exact
  * solution has the order of the smaller number, of series or of features, and its time grows with the cube.
  */
-function sizesFor(series: number, hasDraws: boolean): { biases: number; operators: number; draws: number } {
-  if (series > manySeries) return { biases: 8, operators: 1, draws: 1 };
-  return { biases: 16, operators: 4, draws: hasDraws ? drawsFor(series) : 1 };
+function sizesFor(series: number): { biases: number; operators: number } {
+  return series <= manySeries ? { biases: 16, operators: 4 } : { biases: 8, operators: 1 };
 }
 
 /**
@@ -64,11 +63,12 @@ export function ridgeNetwork(
   // Earlier versions, whose records have no ranges, fitted their weights to features with rounding errors.
   const ignoresRounding = record.ranges !== undefined;
   // Models of records before version 3 have one draw of features, without bounds.
-  const isLater = version >= 3;
-  const sizes = sizesFor(split.train.length, isLater);
+  const isBounded = version >= 3;
+  const { length: samples } = split.train;
+  const sizes = { ...sizesFor(samples), draws: isBounded ? drawsFor(samples) : 1 };
   const convolutionCount = convolutionFeatureCount(sizes);
   const count = convolutionCount + globalFeatureCount(channels.length);
-  const bounds = isLater
+  const bounds = isBounded
     ? { low: parameterOf(() => zeros([count])), high: parameterOf(() => zeros([count])) }
     : undefined;
   const linear = linearOfFeatures({ count, outputs, bounds, featuresOf: (series) => featuresOf(series) });

@@ -19,15 +19,19 @@ import {
 const minProbability = 1e-12;
 
 /** Models by name. `since` is the first version of the record whose blends have the model; 1 by default. */
-export type Members = Readonly<Record<string, FittedModelKind & { readonly since?: DataRecord["version"] }>>;
+export type BlendMembers = Readonly<
+  Record<string, FittedModelKind & { readonly since?: DataRecord["version"] }>
+>;
 
 /**
  * A weighted mean of the numbers or the class probabilities of some models (stacking: Wolpert, 1992). The weights are at
  * least 0 and add up to 1. They have the smallest error of the predictions for series that the models did not learn
  * from (Breiman, "Stacked Regressions", 1996).
+ *
+ * @param kinds The models by name, at least one.
  */
 export function blendNetwork(
-  kinds: Members,
+  kinds: BlendMembers,
   options: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {

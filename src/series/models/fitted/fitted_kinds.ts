@@ -3,7 +3,7 @@ import { drawsFor, manySeries } from "../fit_limits.ts";
 import { rejectsOfFits } from "../model_settings.ts";
 import { onDemand } from "../on_demand.ts";
 import type { FittedModelKind } from "../series_network.ts";
-import type { Members } from "./blend.ts";
+import type { BlendMembers } from "./blend.ts";
 
 /** Makes a kind of model. @param load Imports the module of the network. @param networkOf Function of the module. */
 function fittedKind<Module>(
@@ -84,7 +84,7 @@ export const boostedTrees: FittedModelKind = fittedKind(
  *
  * @param kinds The models by name, at least one.
  */
-export function blendOf(kinds: Members): FittedModelKind {
+export function blendOf(kinds: BlendMembers): FittedModelKind {
   const all = Object.values(kinds);
   return fittedKind(
     {

@@ -26,7 +26,7 @@ export function seasonalNaiveForm(season: number): SmoothingForm {
  *
  * @param chooseForm Fits the form and the parameters to the history of a channel.
  */
-export function smoothingModel(
+function smoothingModel(
   sizes: WindowModelSizes,
   chooseForm: (history: Float64Array, season: number) => SmoothingForm,
 ): WindowModel {
