@@ -73,7 +73,7 @@ testLong(
   "auto, stopped during its comparison, starts again, chooses a model once, and evaluates, moves and predicts with it",
   withFolder(async (folder) => {
     const data = await writeWaves(`${folder}/waves.csv`, 24);
-    const stopped = await startRun(settingsFor({ data }), folder);
+    const stopped = await startRun(settingsFor({ data, ensemble: 2 }), folder);
     assert.equal((await execute(stopped, { signal: AbortSignal.abort() })).interrupted, true);
     const run = await resumeRun(await readRunConfig(stopped.folder), stopped.folder);
     const lines: string[] = [];
@@ -83,7 +83,11 @@ testLong(
       lines[0],
       /^comparing models with at most the work of 2 minutes on a typical machine \(budget 2m\)$/,
     );
-    assert.match(lines.at(-2)!, /^chosen: random-convolutions$/);
+    assert.match(lines.at(-3)!, /^chosen: random-convolutions$/);
+    assert.match(
+      lines.at(-2)!,
+      /^random-convolutions is fitted in closed form.*: the option ensemble has no effect$/,
+    );
     assert.match(lines.at(-1)!, /^the final model learns from all 20 series/);
     assert.match(summary!.verdict!, /of the series are classified correctly; the most frequent class has/);
     const record: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));

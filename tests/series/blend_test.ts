@@ -100,6 +100,7 @@ Deno.test("options that not all members can use are rejected", () => {
     balance: true,
     positiveWeight: 2,
     intensity: true,
+    ensemble: 2,
     online: true,
   };
   for (const [name, value] of Object.entries(wrong)) {

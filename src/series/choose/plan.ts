@@ -100,7 +100,13 @@ export async function planModel<Settings extends SeriesSettings>(
   });
   if (!choice) return undefined;
   const { found, ...comparison } = choice;
-  const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
+  const isClosedForm = found.steps === 0;
+  const ensemble = isClosedForm ? 1 : settings.ensemble ?? (isSmall ? repetitionsFor(series.length) : 1);
+  if (isClosedForm && settings.ensemble !== undefined && settings.ensemble > 1) {
+    options.onLine?.(
+      `${choice.chosen.model} is fitted in closed form, by one model: the option ensemble has no effect`,
+    );
+  }
   if (found.share !== undefined) options.onLine?.(predictionsOf(found.share));
   if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
   return { ensemble, ...comparison, ...(isSmall ? { found } : {}) };

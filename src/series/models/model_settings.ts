@@ -34,6 +34,7 @@ export const rejectsOfFits = [
   "balance",
   "positiveWeight",
   "intensity",
+  "ensemble",
   "search",
 ];
 
