@@ -3,7 +3,7 @@
  * Ends with the devices of the tests, the skipped tests, the lines of each folder if all tests were selected, and a
  * line `N passed, N failed`.
  */
-import type { FoundAdapter } from "../src/device/webgpu/adapter.ts";
+import type { DescribedAdapter } from "../src/device/webgpu/adapter.ts";
 import { groupsOf, isTestPath } from "./groups.ts";
 import { countLines, lineTable } from "./line_budgets.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -26,7 +26,7 @@ const permissions = [
   ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
 
-type Adapter = Pick<FoundAdapter, "description" | "openGl" | "software">;
+type Adapter = Pick<DescribedAdapter, "description" | "openGl" | "software">;
 
 /** The adapter of Deno's WebGPU, looked for by another process. */
 async function findAdapter(): Promise<Adapter | undefined> {

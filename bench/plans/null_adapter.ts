@@ -2,7 +2,7 @@
  * An adapter that accepts all commands of WebGPU and computes nothing, for layouts and counts without a GPU. Everything read
  * from it is zero.
  */
-import type { FoundAdapter } from "../../src/device/webgpu/adapter.ts";
+import type { DescribedAdapter } from "../../src/device/webgpu/adapter.ts";
 import type { MachineLimits } from "./machines.ts";
 
 /** Commands that an adapter without a GPU accepted. */
@@ -17,7 +17,7 @@ export interface CommandCounts {
 }
 
 /** An adapter without a GPU. */
-export interface NullAdapter extends FoundAdapter {
+export interface NullAdapter extends DescribedAdapter {
   readonly counts: CommandCounts;
   /** The device: the same object as the result of `adapter.requestDevice`. */
   readonly device: GPUDevice;

@@ -24,16 +24,16 @@ export function differentiate<T, W extends Tree>(
   cotangentsOf: (value: T) => readonly (Tensor | undefined)[],
 ): { value: T; gradients: W } {
   return bufferScope(
-    (made) => {
+    (owned) => {
       const { tape, value } = recorded(f, wrt);
       const outputs = treeLeaves(value);
       const cotangents = cotangentsOf(value);
       // An outer tape needs all values.
-      const memory = outliveScopes() ? undefined : passMemory(made);
+      const memory = outliveScopes() ? undefined : passMemory(owned);
       for (const output of outputs) memory?.hold(output);
       return { value, gradients: gradientsOf(tape, wrt, outputs, cotangents, memory) };
     },
-    (result, made) => outliveScopes() ? made : buffersOf(result),
+    (result, owned) => outliveScopes() ? owned : buffersOf(result),
   );
 }
 

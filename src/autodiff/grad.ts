@@ -142,9 +142,9 @@ function gradientFunction(
       }
       const value = hasAux ? (result as unknown[])[0] : result;
       if (!(value instanceof Tensor) || value.size !== 1) {
-        const found = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;
+        const actual = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;
         throw new ShapeError(
-          `grad: the function must return a tensor of one element, got ${found}; use .sum() or .mean()`,
+          `grad: the function must return a tensor of one element, got ${actual}; use .sum() or .mean()`,
         );
       }
       return [scalar(1, value.dtype).broadcastTo(value.shape)];
@@ -173,15 +173,15 @@ export function vjp<T extends Tree, W extends Tree>(
     const isLike = (x: Tensor, i: number) =>
       cotangents[i]?.dtype === x.dtype && sameShape(cotangents[i].shape, x.shape);
     if (cotangents.length !== outputs.length || !outputs.every(isLike)) {
-      const [found, expected] = [cotangents, outputs].map((list) =>
+      const [actual, expected] = [cotangents, outputs].map((list) =>
         list.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`).join(", ")
       );
-      throw new ShapeError(`vjp: the cotangent is ${found}, expected ${expected}, as the value`);
+      throw new ShapeError(`vjp: the cotangent is ${actual}, expected ${expected}, as the value`);
     }
     // The caller may call `pullback` again, so it must not free the values of f.
     return bufferScope(
-      (made) => gradientsOf(tape, wrt, outputs, cotangents, outliveScopes() ? undefined : passMemory(made)),
-      (gradients, made) => outliveScopes() ? made : buffersOf(gradients),
+      (owned) => gradientsOf(tape, wrt, outputs, cotangents, outliveScopes() ? undefined : passMemory(owned)),
+      (gradients, owned) => outliveScopes() ? owned : buffersOf(gradients),
     );
   };
   return { value, pullback };
@@ -219,8 +219,8 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
       inputs.filter((_, i) => wanted[i]),
       () => [cotangent],
     );
-    const found = [...gradients];
-    return wanted.map((isWanted) => isWanted ? found.shift() : undefined);
+    const remaining = [...gradients];
+    return wanted.map((isWanted) => isWanted ? remaining.shift() : undefined);
   });
   return output;
 }
@@ -228,7 +228,7 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
 /** Finds the tensors that a function closes over. */
 class Closure implements Recorder {
   readonly outside = new Set<Tensor>();
-  readonly #made = new Set<Tensor>();
+  readonly #computed = new Set<Tensor>();
 
   watches(): boolean {
     return false;
@@ -240,11 +240,11 @@ class Closure implements Recorder {
 
   record(inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
     inputs.forEach((input) => this.read(input));
-    for (const output of outputs) this.#made.add(output);
+    for (const output of outputs) this.#computed.add(output);
   }
 
   /** Adds a tensor that the function reads or returns. */
   read(x: Tensor): void {
-    if (!this.#made.has(x)) this.outside.add(x);
+    if (!this.#computed.has(x)) this.outside.add(x);
   }
 }

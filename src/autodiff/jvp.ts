@@ -39,13 +39,14 @@ export function jvp<A extends Tree[], T>(
   return (primals, tangents) =>
     tidy(() => {
       const trace = new TangentTrace();
-      const given = new Map(treeFlatten(tangents));
+      const tangentsByPath = new Map(treeFlatten(tangents));
       const args = treeMap(primals, (x: Tensor, path) =>
-        isFloat(x.dtype) ? trace.symbol([x, checkedTangent(x, given.get(path), path)]) : x);
+        isFloat(x.dtype) ? trace.symbol([x, checkedTangent(x, tangentsByPath.get(path), path)]) : x);
       const result = transforming(trace, () =>
         f(...args));
       return [
-        treeMap(result, (x: Tensor) => trace.allParts(x)[0]),
+        treeMap(result, (x: Tensor) =>
+          trace.allParts(x)[0]),
         treeMap(result, (x: Tensor) => trace.allParts(x)[1]),
       ];
     });
@@ -53,9 +54,9 @@ export function jvp<A extends Tree[], T>(
 
 function checkedTangent({ shape, dtype }: Tensor, tangent: Tensor | undefined, path: string): Tensor {
   if (tangent && tangent.dtype === dtype && sameShape(tangent.shape, shape)) return tangent;
-  const found = tangent ? `${tangent.dtype} ${formatShape(tangent.shape)}` : "missing";
+  const actual = tangent ? `${tangent.dtype} ${formatShape(tangent.shape)}` : "missing";
   throw new ShapeError(
-    `jvp: the tangent of argument ${path} is ${found}, expected ${dtype} ${
+    `jvp: the tangent of argument ${path} is ${actual}, expected ${dtype} ${
       formatShape(shape)
     }, as the argument`,
   );

@@ -17,8 +17,8 @@ export function recordedWithin(
   const separate = inputs.map((x) => isWatched(x) ? trace.symbol(trace.allParts(x)) : x);
   const outputs = withoutRecording(() => f(trace, separate));
   record(inputs, outputs, (cotangents, wanted) => {
-    const given = cotangents.filter((x) => x !== undefined);
-    const found = recordedWithin(trace, [...inputs, ...given], (trace, all) => {
+    const definedCotangents = cotangents.filter((x) => x !== undefined);
+    const gradients = recordedWithin(trace, [...inputs, ...definedCotangents], (trace, all) => {
       const watched = all.slice(0, inputs.length).map((x, i) =>
         wanted[i] ? trace.symbol(trace.allParts(x)) : x
       );
@@ -41,7 +41,7 @@ export function recordedWithin(
         return pullback(partsOf as typeof value);
       }).map((parts, i) => trace.symbol(isRepeated[i] ? parts.map((part) => part.zerosLike()) : parts));
     });
-    const rest = [...found];
+    const rest = [...gradients];
     return wanted.map((isWanted) => isWanted ? rest.shift() : undefined);
   });
   return outputs;

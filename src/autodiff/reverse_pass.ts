@@ -39,8 +39,8 @@ export function reversePass<K>(
     const wanted = inputs.map(isDifferentiated);
     if (arrived.some((cotangent) => cotangent !== undefined) && wanted.includes(true)) {
       const rule = () => reverse(arrived, wanted);
-      const found = memory ? memory.scope(rule, wanted) : rule();
-      found.forEach((cotangent, i) => {
+      const inputCotangents = memory ? memory.scope(rule, wanted) : rule();
+      inputCotangents.forEach((cotangent, i) => {
         if (!cotangent || !wanted[i]) return;
         const before = cotangents.get(inputs[i]);
         if (!before) return cotangents.set(inputs[i], cotangent);

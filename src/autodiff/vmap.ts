@@ -83,8 +83,8 @@ export function vmap<A extends Tree[], T>(
   checkFunction("vmap", "f", f);
   checkOptions("vmap", options, optionNames);
   const { inAxes = 0, outAxes = 0 } = options;
-  return (...given) => {
-    const args = given.map((arg, i) => withKeyTensors(arg, axesOf(inAxes, i))) as A;
+  return (...inputs) => {
+    const args = inputs.map((arg, i) => withKeyTensors(arg, axesOf(inAxes, i))) as A;
     const size = sizeOfAxes(args, inAxes);
     const trace = new BatchTrace(size);
     const mapped = mapAxes(
@@ -236,8 +236,8 @@ function sizeOfAxes(args: readonly unknown[], axes: MappedAxes): number {
   if (lengths.size === 0) {
     throw new ShapeError("vmap: no argument has a mapped tensor; vmap maps over at least one");
   }
-  const found = Array.from(lengths, ([length, path]) => `${length} (argument ${path})`).join(", ");
-  throw new ShapeError(`vmap: the mapped axes have the lengths ${found}, expected the same length`);
+  const actual = Array.from(lengths, ([length, path]) => `${length} (argument ${path})`).join(", ");
+  throw new ShapeError(`vmap: the mapped axes have the lengths ${actual}, expected the same length`);
 }
 
 function resolveAxis(axis: number, rank: number, { shape }: Tensor, path: string): number {

@@ -12,7 +12,7 @@ interface MemoryFolder extends Disposable {
 }
 
 const folders = new Map<string, Map<string, Uint8Array<ArrayBuffer>>>();
-let made = 0;
+let folderCount = 0;
 
 /**
  * Makes a folder in memory.
@@ -24,7 +24,7 @@ export function memoryFolder(
   name: string,
   content: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {},
 ): MemoryFolder {
-  const path = `memory:${name}-${++made}`;
+  const path = `memory:${name}-${++folderCount}`;
   const files = new Map(Object.entries(content));
   folders.set(path, files);
   return { path, files, [Symbol.dispose]: () => void folders.delete(path) };

@@ -53,9 +53,9 @@ export async function save(
   options: SaveOptions = {},
 ): Promise<Uint8Array<ArrayBuffer> | void> {
   const toFile = typeof path === "string" || path instanceof URL;
-  const given = toFile ? options : path;
-  checkOptions("save", given, optionNames);
-  const { metadata = {} } = given;
+  const saveOptions = toFile ? options : path;
+  checkOptions("save", saveOptions, optionNames);
+  const { metadata = {} } = saveOptions;
   checkMetadata(metadata);
   const bytes = await encodeSafetensors({
     tensors: await toHost(checkNames(treeFlatten(tensors))),

@@ -172,7 +172,7 @@ export function loadParameters(parameters: ParameterTree, values: Readonly<Recor
   const unknown = Object.keys(values).filter((name) => !names.has(name));
   const missing = named.flatMap(([name]) => Object.hasOwn(values, name) ? [] : [name]);
   if (unknown.length > 0 || missing.length > 0) {
-    const list = (label: string, found: string[]) => found.length > 0 ? [`${label} ${found.join(", ")}`] : [];
+    const list = (label: string, keys: string[]) => keys.length > 0 ? [`${label} ${keys.join(", ")}`] : [];
     throw new Error(
       `loadParameters: ${[...list("missing", missing), ...list("unknown", unknown)].join("; ")}: ` +
         "the values belong to another model, or to a model with other options",
@@ -183,10 +183,10 @@ export function loadParameters(parameters: ParameterTree, values: Readonly<Recor
 }
 
 /** Throws unless a tensor has the shape and the type of another. */
-export function checkSame(operation: string, name: string, found: Tensor, expected: Tensor): void {
+export function checkSame(operation: string, name: string, actual: Tensor, expected: Tensor): void {
   const describe = (x: Tensor) => `${x.dtype} ${formatShape(x.shape)}`;
-  if (describe(found) !== describe(expected)) {
-    throw new ShapeError(`${operation}: ${name} is ${describe(found)}, expected ${describe(expected)}`);
+  if (describe(actual) !== describe(expected)) {
+    throw new ShapeError(`${operation}: ${name} is ${describe(actual)}, expected ${describe(expected)}`);
   }
 }
 

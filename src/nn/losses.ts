@@ -29,10 +29,10 @@ function checkPredictions(loss: string, name: string, x: Tensor) {
   }
 }
 
-function checkShape(loss: string, name: string, found: Tensor, expected: readonly number[]) {
-  checkTensor(`${loss}: ${name}`, found);
-  if (!sameShape(found.shape, expected)) {
-    refuseShape(`${loss}: ${name}`, found.shape, formatShape(expected));
+function checkShape(loss: string, name: string, actual: Tensor, expected: readonly number[]) {
+  checkTensor(`${loss}: ${name}`, actual);
+  if (!sameShape(actual.shape, expected)) {
+    refuseShape(`${loss}: ${name}`, actual.shape, formatShape(expected));
   }
 }
 

@@ -22,14 +22,16 @@ function groups(
     }
   }
   order.sort((a, b) => scores[b] - scores[a] || 0);
-  const found: { positives: number; samples: number }[] = [];
+  const tieGroups: { positives: number; samples: number }[] = [];
   order.forEach((sample, rank) => {
-    if (rank === 0 || scores[sample] !== scores[order[rank - 1]]) found.push({ positives: 0, samples: 0 });
-    const group = found[found.length - 1];
+    if (rank === 0 || scores[sample] !== scores[order[rank - 1]]) {
+      tieGroups.push({ positives: 0, samples: 0 });
+    }
+    const group = tieGroups[tieGroups.length - 1];
     group.positives += labels[sample];
     group.samples++;
   });
-  return found;
+  return tieGroups;
 }
 
 /**
@@ -71,12 +73,14 @@ export function rocAuc(scores: ArrayLike<number>, labels: ArrayLike<number>): nu
  * @throws {RangeError} If there are no positive samples, a score is NaN, or the lengths differ.
  */
 export function averagePrecision(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
-  let [found, seen, sum] = [0, 0, 0];
+  let [truePositives, seen, sum] = [0, 0, 0];
   for (const { positives, samples } of groups("averagePrecision", scores, labels)) {
-    found += positives;
+    truePositives += positives;
     seen += samples;
-    sum += positives * found / seen;
+    sum += positives * truePositives / seen;
   }
-  if (found === 0) throw new RangeError("averagePrecision: no positive samples, expected at least one");
-  return sum / found;
+  if (truePositives === 0) {
+    throw new RangeError("averagePrecision: no positive samples, expected at least one");
+  }
+  return sum / truePositives;
 }

@@ -154,15 +154,15 @@ class RuleOptimizer implements Optimizer {
   }
 
   step(gradients: ParameterTree): void {
-    const given = new Map(treeFlatten(gradients));
-    const odd = this.#names.find((name) => !given.has(name)) ??
-      [...given.keys()].find((name) => !this.#names.includes(name));
+    const gradientsByName = new Map(treeFlatten(gradients));
+    const odd = this.#names.find((name) => !gradientsByName.has(name)) ??
+      [...gradientsByName.keys()].find((name) => !this.#names.includes(name));
     if (odd !== undefined) {
-      const problem = given.has(odd) ? "is a gradient of no parameter" : "has no gradient";
+      const problem = gradientsByName.has(odd) ? "is a gradient of no parameter" : "has no gradient";
       throw new Error(`optimizer: ${odd} ${problem}: gradients must have the structure of the parameters`);
     }
     for (const { name, parameter } of this.#groups) {
-      checkSame("optimizer", `the gradient of ${name}`, given.get(name)!, parameter);
+      checkSame("optimizer", `the gradient of ${name}`, gradientsByName.get(name)!, parameter);
     }
     tidy(() => {
       const numbers = hostNumbers(this.#groups.map(({ parameter }) => parameter), () => {
@@ -173,7 +173,7 @@ class RuleOptimizer implements Optimizer {
         });
       });
       for (const [i, { name, parameter, state }] of this.#groups.entries()) {
-        const updated = this.#rule.update(parameter, given.get(name)!, state, numbers[i]);
+        const updated = this.#rule.update(parameter, gradientsByName.get(name)!, state, numbers[i]);
         updated.state.forEach((values, i) => state[i].assign(values));
         parameter.assign(updated.parameter);
       }

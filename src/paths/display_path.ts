@@ -13,10 +13,10 @@ export async function displayPath(X: Path): Promise<MimeBundle> {
   const [start, end] = [grid[0], grid[grid.length - 1]];
   const between = Array.from({ length: drawnTimes }, (_, i) => start + (end - start) * i / (drawnTimes - 1));
   const times = [...new Set([...between, ...grid])].sort((a, b) => a - b);
-  const found = X.evaluate(times);
-  const channels = found.shape.at(-1)!;
-  const series = found.size / (times.length * channels);
-  const values = await found.reshape([series, times.length, channels]).slice(0, 0, 1).data();
+  const evaluated = X.evaluate(times);
+  const channels = evaluated.shape.at(-1)!;
+  const series = evaluated.size / (times.length * channels);
+  const values = await evaluated.reshape([series, times.length, channels]).slice(0, 0, 1).data();
   const title = `Path with ${channels} channel${channels === 1 ? "" : "s"}${
     series > 1 ? `: series 1 of ${series}` : ""
   }`;

@@ -55,17 +55,17 @@ export function hasMissing(x: Tensor, operation: string): boolean | undefined {
 }
 
 /**
- * @param given The i-th element, possibly in float64.
+ * @param element The i-th element, possibly in float64.
  * @throws {RangeError} If the element is infinite.
  */
-function checkObservation({ dtype, shape }: Tensor, given: number, i: number, operation: string): void {
-  const value = dtype === "float32" ? Math.fround(given) : given;
+function checkObservation({ dtype, shape }: Tensor, element: number, i: number, operation: string): void {
+  const value = dtype === "float32" ? Math.fround(element) : element;
   if (Math.abs(value) !== Infinity) return;
   const position = shape.map((size, axis) => Math.floor(i / sizeOf(shape.slice(axis + 1))) % size);
   throw new RangeError(
     `${operation}: x[${
       position.join(", ")
-    }] is ${given}, expected a finite number, or NaN for a missing observation`,
+    }] is ${element}, expected a finite number, or NaN for a missing observation`,
   );
 }
 

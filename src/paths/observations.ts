@@ -32,9 +32,9 @@ export function addTime(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "addTime");
   const shape = x.shape.slice(0, -1);
   const timeline = readTimeline(t, shape, "addTime");
-  const known = "rows" in timeline ? peekHostValues(timeline.rows) : timeline.shared;
-  for (let start = 0; known && start < known.length; start += shape.at(-1)!) {
-    checkResolution(known.subarray(start, start + shape.at(-1)!), x.dtype, "addTime: the times");
+  const hostTimes = "rows" in timeline ? peekHostValues(timeline.rows) : timeline.shared;
+  for (let start = 0; hostTimes && start < hostTimes.length; start += shape.at(-1)!) {
+    checkResolution(hostTimes.subarray(start, start + shape.at(-1)!), x.dtype, "addTime: the times");
   }
   const times = "rows" in timeline
     ? timeline.rows.cast(x.dtype)

@@ -59,10 +59,12 @@ export function isPath(value: unknown): value is Path {
 /** Throws unless a value is a path. A tensor of observations is a common mistake. */
 export function checkPath(operation: string, X: Path): void {
   if (isPath(X)) return;
-  const given: unknown = X;
-  const found = given instanceof Tensor ? `a tensor of shape ${formatShape(given.shape)}` : typeof given;
+  const argument: unknown = X;
+  const actual = argument instanceof Tensor
+    ? `a tensor of shape ${formatShape(argument.shape)}`
+    : typeof argument;
   throw new TypeError(
-    `${operation}: expected a path, got ${found}; construct a path from observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
+    `${operation}: expected a path, got ${actual}; construct a path from observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
   );
 }
 

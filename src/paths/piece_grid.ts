@@ -155,11 +155,11 @@ function checkTimes(t: Tensor | number | ArrayLike<number>): void {
       `evaluate: t is ${describe(t)}, expected a time, an array of times or a tensor of times`,
     );
   }
-  const known = t instanceof Tensor || typeof t === "number" ? [plainNumber(t) ?? 0] : Array.from(t);
-  const wrong = known.findIndex((time) => !Number.isFinite(time));
+  const times = t instanceof Tensor || typeof t === "number" ? [plainNumber(t) ?? 0] : Array.from(t);
+  const wrong = times.findIndex((time) => !Number.isFinite(time));
   if (wrong < 0) return;
-  const place = known.length > 1 ? `[${wrong}]` : "";
-  throw new RangeError(`evaluate: t${place} is ${describe(known[wrong])}, expected a finite time`);
+  const place = times.length > 1 ? `[${wrong}]` : "";
+  throw new RangeError(`evaluate: t${place} is ${describe(times[wrong])}, expected a finite time`);
 }
 
 function pieceOf(times: Float64Array, time: number, side: Side): number {

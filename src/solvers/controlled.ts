@@ -184,8 +184,8 @@ function controlOptions(
     checkStepsPerPiece(operation, tableau, { method, stepSize, grid, controller });
   }
   if (isAdaptive(tableau)) {
-    const isGiven = controller?.kind === "error" && controller.jumpTimes !== undefined;
-    return isGiven ? {} : { jumpTimes: jumpTimes ?? X.jumpTimes };
+    const hasJumpTimes = controller?.kind === "error" && controller.jumpTimes !== undefined;
+    return hasJumpTimes ? {} : { jumpTimes: jumpTimes ?? X.jumpTimes };
   }
   if (grid || controller) return {};
   if (stepsPerPiece !== undefined) return { grid: subdividePieces(operation, X.times, stepsPerPiece) };

@@ -20,7 +20,7 @@ import { moveToEvent } from "./events/event_moves.ts";
 import { type EventStates, replayEvents } from "./events/event_replay.ts";
 import { checkStart, forEvery, isCount, numbersOf, oneTime } from "./events/event_arguments.ts";
 import { type Functions, tracedOf } from "./events/event_functions.ts";
-import { checkFound } from "./events/event_failure.ts";
+import { requireEvents } from "./events/event_failure.ts";
 import type { EventList, EventSteps } from "./events/event_lists.ts";
 import { type Events, type EventStart, eventStartOf, searchEvents } from "./events/event_search.ts";
 import { normOf, solvePacked } from "./odeint.ts";
@@ -248,7 +248,7 @@ export function odeintEvent<S extends Tree>(
         return runSearch(searchEvents(solver, field, y0, interval, searched, events, from));
       })
     );
-    checkFound(eventSteps, tableau.name, start.host, adaptive, dtype);
+    requireEvents(eventSteps, tableau.name, start.host, adaptive, dtype);
     recordStatistics(statistics, eventSteps);
     for (const { ends } of eventSteps.lists) {
       checkResolution([start.host, ends.at(-1)!], dtype, "odeintEvent: the start and the event");

@@ -7,20 +7,20 @@ import { Tensor } from "./tensor.ts";
 /** Rejects values that are not tensors, such as arrays. @param name Name for the message, such as `"Linear: x"`. */
 export function checkTensor(name: string, x: unknown): asserts x is Tensor {
   if (x instanceof Tensor) return;
-  const found = x !== null && typeof x === "object" && !Array.isArray(x) ? "object" : describe(x);
-  throw new TypeError(`${name} must be a tensor, got ${found}; convert an array with tensor(...)`);
+  const actual = x !== null && typeof x === "object" && !Array.isArray(x) ? "object" : describe(x);
+  throw new TypeError(`${name} must be a tensor, got ${actual}; convert an array with tensor(...)`);
 }
 
 /** Rejects values of an option that are not among `words`. */
 export function checkWord(operation: string, option: string, value: unknown, words: readonly string[]): void {
   if (words.includes(value as string)) return;
-  const known = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");
+  const choices = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");
   throw new OptionError(
     "invalid-option",
-    `${operation}: ${option} is ${describe(value)}, expected ${known}`,
+    `${operation}: ${option} is ${describe(value)}, expected ${choices}`,
     {
       option,
-      expected: known,
+      expected: choices,
     },
   );
 }

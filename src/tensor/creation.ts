@@ -117,8 +117,8 @@ function readNested(data: TensorData): { values: ArrayLike<number | boolean>; sh
       }
       values.push(node);
     } else if (!Array.isArray(node) || node.length !== shape[axis]) {
-      const found = Array.isArray(node) ? `${node.length} values` : `${node}`;
-      throw new ShapeError(`tensor: expected ${shape[axis]} values at [${path}], got ${found}`);
+      const actual = Array.isArray(node) ? `${node.length} values` : `${node}`;
+      throw new ShapeError(`tensor: expected ${shape[axis]} values at [${path}], got ${actual}`);
     } else node.forEach((child, i) => visit(child, axis + 1, path === "" ? `${i}` : `${path}, ${i}`));
   };
   visit(data, 0, "");

@@ -114,13 +114,13 @@ function squeezeBroadcast(operands: readonly Labelled[]): readonly Labelled[] {
   const lengths = new Map<string, number>();
   for (const { labels, x } of operands) {
     [...labels].forEach((label, axis) => {
-      const known = lengths.get(label) ?? 1;
+      const recorded = lengths.get(label) ?? 1;
       const length = x.shape[axis];
-      if (known !== 1 && length !== 1 && known !== length) {
+      if (recorded !== 1 && length !== 1 && recorded !== length) {
         const name = /[a-zA-Z]/.test(label) ? `axis "${label}"` : 'an axis of "..."';
-        throw new ShapeError(`einsum: ${name} has lengths ${known} and ${length}`);
+        throw new ShapeError(`einsum: ${name} has lengths ${recorded} and ${length}`);
       }
-      lengths.set(label, known === 1 ? length : known);
+      lengths.set(label, recorded === 1 ? length : recorded);
     });
   }
   return operands.map(({ labels, x }) => {

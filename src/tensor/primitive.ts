@@ -267,7 +267,7 @@ function recordIn(trace: Trace | undefined, ...operation: Parameters<Recorder["r
 /** Results of operations, by primitive and by the key of the operands (`nameOf`). */
 interface SharedResults {
   readonly recorders: readonly Recorder[];
-  readonly known: Map<unknown, Map<string, Tensor>>;
+  readonly results: Map<unknown, Map<string, Tensor>>;
   readonly names: Map<Tensor, number>;
 }
 
@@ -280,7 +280,7 @@ let shared: SharedResults | undefined;
  */
 export function withCommonSubexpressions<T>(body: () => T): T {
   const before = shared;
-  shared = { recorders, known: new Map(), names: new Map() };
+  shared = { recorders, results: new Map(), names: new Map() };
   try {
     return body();
   } finally {
@@ -354,15 +354,15 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
   // Only results computed under the same recorders are reused: a newer tape must record the operation itself.
   const sharing = !trace && shared?.recorders === recorders ? shared : undefined;
   const name = sharing ? nameOf(sharing, inputs, params) : "";
-  const known = sharing?.known.get(primitive)?.get(name);
-  if (known && !(typeof known.view.source !== "number" && known.view.source.freed)) return known;
+  const earlier = sharing?.results.get(primitive)?.get(name);
+  if (earlier && !(typeof earlier.view.source !== "number" && earlier.view.source.freed)) return earlier;
   const spec = primitive.infer(inputs, params);
   const output = trace ? trace.apply(primitive, inputs, params, spec) : new Tensor(
     primitive.run(kernelDevice(deviceOf(primitive.name, inputs)), inputs.map((x) => x.view), params, spec),
   );
   if (sharing) {
-    const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
-    sharing.known.set(primitive, results.set(name, output));
+    const results = sharing.results.get(primitive) ?? new Map<string, Tensor>();
+    sharing.results.set(primitive, results.set(name, output));
   }
   const reverse = reverseOf(primitive);
   if (recorders.length > 0 && reverse) {

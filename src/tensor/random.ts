@@ -147,8 +147,8 @@ function checkKey(operation: string, key: Key): void {
   ) {
     return;
   }
-  const found = Array.isArray(key) ? `[${key.map(describe)}]` : describe(key);
-  throw new TypeError(`${operation}: ${found} is not a key; make one with key(seed)`);
+  const actual = Array.isArray(key) ? `[${key.map(describe)}]` : describe(key);
+  throw new TypeError(`${operation}: ${actual} is not a key; make one with key(seed)`);
 }
 
 /**

@@ -12,7 +12,7 @@ interface Residuals {
   readonly output: boolean;
 }
 
-const known = new WeakMap<object, Map<string, readonly Residuals[]>>();
+const cache = new WeakMap<object, Map<string, readonly Residuals[]>>();
 
 /**
  * The residuals of an operation, for the gradient with respect to each operand. If the operation is linear in an operand, the
@@ -24,13 +24,13 @@ export function residualsOf<P>(
   params: P,
   output: TensorSpec,
 ): readonly Residuals[] {
-  let found = known.get(primitive);
-  if (!found) known.set(primitive, found = new Map());
+  let ofPrimitive = cache.get(primitive);
+  if (!ofPrimitive) cache.set(primitive, ofPrimitive = new Map());
   const key = `${inputs.map(({ shape, dtype }) => `${dtype} ${shape}`).join("; ")} | ${
     JSON.stringify(params)
   }`;
-  let residuals = found.get(key);
-  if (!residuals) found.set(key, residuals = findResiduals(primitive, inputs, params, output));
+  let residuals = ofPrimitive.get(key);
+  if (!residuals) ofPrimitive.set(key, residuals = findResiduals(primitive, inputs, params, output));
   return residuals;
 }
 

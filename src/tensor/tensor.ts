@@ -40,7 +40,7 @@ export interface SortOptions {
 
 /** Observes which tensors are made and read, and which memory is assigned. */
 interface TensorWatcher {
-  made(x: Tensor): void;
+  created(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
   assigned(memory: View["source"]): void;
 }
@@ -310,7 +310,7 @@ export class Tensor {
    */
   constructor(storage: View | Symbolic) {
     this.#storage = storage;
-    watcher?.made(this);
+    watcher?.created(this);
   }
 
   /**

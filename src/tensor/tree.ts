@@ -87,9 +87,9 @@ export function foldTree<T>(
 
 /** The leaves of a tree, tensors and other values, with their dotted paths. */
 export function entries(tree: unknown): [path: string, value: unknown][] {
-  const found: [string, unknown][] = [];
-  foldTree(tree, (value, path) => void found.push([path, value]), () => undefined);
-  return found;
+  const pairs: [string, unknown][] = [];
+  foldTree(tree, (value, path) => void pairs.push([path, value]), () => undefined);
+  return pairs;
 }
 
 /** The tensors of a tree with their dotted paths, such as `layers.0.weight`. The path of a single tensor is empty. */
@@ -99,9 +99,9 @@ export function treeFlatten(tree: unknown): [path: string, tensor: Tensor][] {
 
 /** The tensors of a tree, in the order of {@linkcode treeFlatten}. */
 export function treeLeaves(tree: unknown): Tensor[] {
-  const found: Tensor[] = [];
-  foldTree(tree, (value) => void (value instanceof Tensor && found.push(value)), () => undefined);
-  return found;
+  const tensors: Tensor[] = [];
+  foldTree(tree, (value) => void (value instanceof Tensor && tensors.push(value)), () => undefined);
+  return tensors;
 }
 
 /** Replaces each tensor of a tree. */

@@ -9,7 +9,7 @@ import type { Run } from "../../src/compile/executors/run.ts";
 import { describeRun } from "../../src/compile/inspect/describe_run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { findAdapter, type FoundAdapter } from "../../src/device/webgpu/adapter.ts";
+import { type DescribedAdapter, findAdapter } from "../../src/device/webgpu/adapter.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { withLayouts } from "../compile/check_loops.ts";
 import { inOrder, type Order, orders, splitAtBarriers } from "./reorder.ts";
@@ -30,7 +30,7 @@ export interface Changes {
 /** The adapter of the tests, with edited shaders or limits. */
 export async function editedAdapter(
   { edit = (code) => code, limits = {}, description }: Changes,
-): Promise<FoundAdapter> {
+): Promise<DescribedAdapter> {
   const adapter = (await findAdapter(shared!.implementation))!;
   const { gpu } = adapter;
   const edited = {

@@ -216,7 +216,7 @@ class Trace<R> {
     const args = argumentsWith(call.args, tensors, this.#keys);
     const ownTensors = new WeakSet<Tensor>();
     const watcher = {
-      made: (x: Tensor) => void ownTensors.add(x),
+      created: (x: Tensor) => void ownTensors.add(x),
       assigned: (memory: View["source"]) => typeof memory !== "number" && void this.#written.add(memory),
       used: (x: Tensor, storage: View | Symbolic) => {
         if (ownTensors.has(x) || this.#closedOver.has(x)) return;

@@ -22,7 +22,7 @@ export function peekBeneath(x: Tensor): Float64Array | undefined {
 }
 
 /** {@linkcode peekBeneath}, or `undefined` for a symbol in the body of a compiled loop. */
-export function peekIfKnown(x: Tensor): Float64Array | undefined {
+export function peekOutsideLoops(x: Tensor): Float64Array | undefined {
   while (x.storage instanceof Symbolic && x.storage.parts.length > 0) x = x.storage.parts[0] as Tensor;
   return x.storage instanceof Symbolic ? undefined : peekHostValues(x);
 }

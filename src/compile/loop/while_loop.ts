@@ -17,7 +17,7 @@ import { TracedTree } from "../trace/traced_tree.ts";
 import { inEachCall } from "../jit/each_call.ts";
 import { nextStateTensors } from "./next_state.ts";
 
-export { beneathAll, peekBeneath, peekIfKnown } from "./ending.ts";
+export { beneathAll, peekBeneath, peekOutsideLoops } from "./ending.ts";
 
 /** Options of {@linkcode whileLoop}. */
 export interface WhileLoopOptions extends ScanOptions {

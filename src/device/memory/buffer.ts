@@ -5,17 +5,17 @@ import { takeFromCollector } from "./collector.ts";
 import type { Buffer, KernelDevice } from "../device.ts";
 import { currentAccount, type MemoryAccount } from "./memory_account.ts";
 
-let buffersMade = 0;
+let bufferCount = 0;
 
 /** The serial number of the next buffer. */
 export function nextSerial(): number {
-  return buffersMade;
+  return bufferCount;
 }
 
 class DeviceBuffer implements Buffer {
   readonly device: KernelDevice;
   readonly byteLength: number;
-  readonly serial: number = buffersMade++;
+  readonly serial: number = bufferCount++;
   isLeftToCollector = false;
   isUnreturned = false;
   /** Undefined until the first use, if allocation is deferred. */

@@ -6,7 +6,7 @@ import { loadDawn } from "./dawn.ts";
 export type Implementation = "native" | "dawn";
 
 /** An adapter and its properties. */
-export interface FoundAdapter {
+export interface DescribedAdapter {
   readonly gpu: GPUAdapter;
   readonly implementation: Implementation;
   /** Name of the adapter. */
@@ -20,7 +20,7 @@ export interface FoundAdapter {
 const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
 
 /** The preferred adapter of an implementation, or undefined without an adapter. */
-export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
+export async function findAdapter(implementation: Implementation): Promise<DescribedAdapter | undefined> {
   // Undefined in a runtime without WebGPU, contrary to the type.
   const gpu = implementation === "dawn" ? await loadDawn() : navigator.gpu as GPU | undefined;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
@@ -60,7 +60,7 @@ export function noAdapterMessage(implementation: Implementation): string {
 }
 
 /** Message for an adapter that uses OpenGL, with remedies. */
-export function openGlMessage({ description, software }: FoundAdapter): string {
+export function openGlMessage({ description, software }: DescribedAdapter): string {
   const [drawback, driver] = software
     ? [
       "a kernel can take minutes to compile",

@@ -14,7 +14,7 @@ import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar/scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
-import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
+import { type DescribedAdapter, findAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
 import { type Dispatch, Gpu, type GpuLimits, type MemoryView, workgroupSize } from "./gpu.ts";
 import { findSubgroupLanes } from "./subgroups.ts";
 import { gather } from "./kernels/gather.ts";
@@ -36,7 +36,7 @@ export interface WebGpuOptions extends GpuLimits {
   /** WebGPU implementation: Deno's (`"native"`, default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: Implementation;
   /** An adapter to use instead of the preferred adapter of the implementation. */
-  adapter?: FoundAdapter;
+  adapter?: DescribedAdapter;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** An open GPU: the context of all kernels in this folder. */
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../shape.ts";
-import { failureHint, type FoundAdapter } from "./adapter.ts";
+import { type DescribedAdapter, failureHint } from "./adapter.ts";
 import { Commands, type Wait } from "./commands.ts";
 import { waitForDawn } from "./dawn.ts";
 import { Faults } from "./faults.ts";
@@ -64,7 +64,7 @@ export interface GpuLimits {
 
 /** An open device with its memory, kernels and commands. */
 export class Gpu {
-  readonly adapter: FoundAdapter;
+  readonly adapter: DescribedAdapter;
   readonly device: GPUDevice;
   /** Maximum number of workgroups per dispatch. */
   readonly maxWorkgroups: number;
@@ -80,7 +80,7 @@ export class Gpu {
 
   /** Uses an adapter whose device is open. */
   constructor(
-    adapter: FoundAdapter,
+    adapter: DescribedAdapter,
     device: GPUDevice,
     { maxWorkgroups = Infinity, budget = submissionBudget }: GpuLimits = {},
   ) {
@@ -110,7 +110,7 @@ export class Gpu {
   }
 
   /** Opens an adapter. */
-  static async open(adapter: FoundAdapter, { subgroups = true, ...own }: GpuLimits = {}): Promise<Gpu> {
+  static async open(adapter: DescribedAdapter, { subgroups = true, ...own }: GpuLimits = {}): Promise<Gpu> {
     const { limits, features } = adapter.gpu;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
     // Timestamps are for profiles.

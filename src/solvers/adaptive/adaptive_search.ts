@@ -3,7 +3,7 @@
  * of the controller: once for all samples, or for each sample. A rejected step, and a sample that is done, change nothing. The
  * steps are constants of every derivative, and inside `vmap` each example has separate steps.
  */
-import { peekIfKnown, type Reading, runWhile } from "../../compile/loop/while_loop.ts";
+import { peekOutsideLoops, type Reading, runWhile } from "../../compile/loop/while_loop.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
@@ -178,7 +178,7 @@ export function* searchSteps(
       : clock.lengthOf(time, size, end);
     const jumping = jump && lands!.and(clock.between(end, jump).equal(0));
 
-    const restarts = jumping && peekIfKnown(from.restarted)?.every((flag) => flag === 0) !== true;
+    const restarts = jumping && peekOutsideLoops(from.restarted)?.every((flag) => flag === 0) !== true;
     const again = restarts ? field(neighbourOf(time[0], 1), y) : from.slope;
     const slope = restarts ? choose(from.restarted.greater(0), again, from.slope) : from.slope;
     const near = jumping ? jumping.where(neighbourOf(end[0], -1), end[0]) : end[0];

@@ -5,7 +5,7 @@ import { NoProgressError } from "../divergence.ts";
 import type { EventSteps } from "./event_lists.ts";
 
 /** @throws {NoProgressError} If a sample has reached neither its last event nor the last time. */
-export function checkFound(
+export function requireEvents(
   { lists }: EventSteps,
   method: string,
   begin: number,

@@ -4,7 +4,7 @@
  * iterations.
  */
 import type { Closure } from "../../compile/loop/loop.ts";
-import { peekIfKnown, whileLoopOf } from "../../compile/loop/while_loop.ts";
+import { peekOutsideLoops, whileLoopOf } from "../../compile/loop/while_loop.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -107,7 +107,7 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
       least: isBest.where(rms, state.least),
     };
   };
-  const maxSteps = peekIfKnown(first) ? maxIterations.readable : maxIterations.unreadable;
+  const maxSteps = peekOutsideLoops(first) ? maxIterations.readable : maxIterations.unreadable;
   // NaN ends the loop.
   const goes = ({ rms }: typeof init) => rms.greater(limit).and(rms.less(Infinity));
   const { best, least } = whileLoopOf(goes, iterate, init, { maxSteps }, {

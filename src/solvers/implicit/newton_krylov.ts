@@ -8,7 +8,7 @@ import { jvp } from "../../autodiff/jvp.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
 import { inEachCall } from "../../compile/jit/each_call.ts";
 import { TracedFunction } from "../../compile/loop/loop.ts";
-import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
+import { beneathAll, peekOutsideLoops } from "../../compile/loop/while_loop.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import { beneath, record, traceOf, transforming, withoutAnyRecording } from "../../tensor/primitive.ts";
@@ -119,7 +119,7 @@ function solveStage(
     const y = base.add(slope.mul(scale));
     const residual = field.callWith([t, y], closedOver).sub(slope).div(units);
     isSolved = isSolved?.or(isSmall(residual)) ?? isSmall(residual);
-    if (iteration === iterations || peekIfKnown(isSolved)?.every((flag) => flag !== 0)) break;
+    if (iteration === iterations || peekOutsideLoops(isSolved)?.every((flag) => flag !== 0)) break;
     const rest = isSolved.where(0, residual);
     const target = rootMeanSquare(rest).mul(reduction).maximum(length.pow(-1).mul(allowedError / 2));
     const product = productWith(field, [t, y, scale, ...closedOver], false);

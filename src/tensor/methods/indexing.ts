@@ -26,11 +26,11 @@ export const indexingMethods = {
     if (!sameShape(updates.shape, expected)) {
       refuseShape("scatterAdd: updates", updates.shape, formatShape(expected));
     }
-    const known = checkRange(this, "scatterAdd", indices, along);
+    const isChecked = checkRange(this, "scatterAdd", indices, along);
     const rows = updates.reshape([sizeOf(outer), indices.size, sizeOf(inner)]);
     const added = apply(indexing.scatterAdd, [rows, indices.flatten()], { size: this.shape[along] });
     const result = this.add(added.reshape(this.shape));
-    if (known || !isFloat(this.dtype)) return result;
+    if (isChecked || !isFloat(this.dtype)) return result;
     const isInside = indices.greaterEqual(0).and(indices.less(this.shape[along]));
     return result.add(isInside.where(numberTensor(0, this.dtype), NaN).sum());
   },

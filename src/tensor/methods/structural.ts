@@ -132,11 +132,11 @@ export const structuralMethods = {
       Array.isArray(pair) && pair.length === 2 &&
       pair.every((width) => Number.isInteger(width) && width >= 0);
     if (!Array.isArray(widths) || widths.length !== this.rank || !widths.every(isPair)) {
-      const found = Array.isArray(widths)
+      const actual = Array.isArray(widths)
         ? `[${widths.map((pair) => isPair(pair) ? `[${pair}]` : describe(pair))}]`
         : describe(widths);
       throw new ShapeError(
-        `pad: widths ${found} for a tensor of ${this.rank} axes, expected [before, after] for each axis`,
+        `pad: widths ${actual} for a tensor of ${this.rank} axes, expected [before, after] for each axis`,
       );
     }
     if (typeof value !== "number") {

@@ -21,15 +21,15 @@ export interface Elementwise extends Primitive<void> {
 
 /** The type of the result of a function, by the types of the operands. Cached, since every operation reads it. */
 function typeRule(fn: ScalarFunction): (inputs: readonly TensorSpec[]) => DType {
-  interface Known {
+  interface TypeNode {
     type?: DType;
-    readonly next: Partial<Record<DType, Known>>;
+    readonly next: Partial<Record<DType, TypeNode>>;
   }
-  const root: Known = { next: {} };
+  const root: TypeNode = { next: {} };
   return (inputs) => {
-    let known = root;
-    for (const { dtype } of inputs) known = known.next[dtype] ??= { next: {} };
-    return known.type ??= s.instantiate(fn, inputs.map((input) => input.dtype)).type;
+    let node = root;
+    for (const { dtype } of inputs) node = node.next[dtype] ??= { next: {} };
+    return node.type ??= s.instantiate(fn, inputs.map((input) => input.dtype)).type;
   };
 }
 

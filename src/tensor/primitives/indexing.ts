@@ -36,10 +36,10 @@ export const gather: Primitive<void> = {
       const rows = x.tensor.reshape([batch * outer, size, inner]);
       return apply(gather, [rows, indices.tensor], undefined).reshape([batch, outer, count, inner]);
     }
-    const found = x.varies
+    const gathered = x.varies
       ? apply(gather, [besideRows(x.tensor), indicesOfBatch(indices.tensor, size)], undefined)
       : apply(gather, [x.tensor, indices.tensor.reshape([batch * count])], undefined);
-    return found.reshape([outer, batch, count, inner]).permute([1, 0, 2, 3]);
+    return gathered.reshape([outer, batch, count, inner]).permute([1, 0, 2, 3]);
   },
   lower: "gather",
 };

@@ -47,8 +47,8 @@ export const tridiagonal: Primitive<void> = {
   infer(inputs) {
     const { shape, dtype } = inputs[3];
     if (!isFloat(dtype) || inputs.some((input) => input.dtype !== dtype)) {
-      const found = inputs.map((input) => input.dtype).join(", ");
-      throw new TypeError(`tridiagonalSolve: takes four float32 or four float64 tensors, got ${found}`);
+      const actual = inputs.map((input) => input.dtype).join(", ");
+      throw new TypeError(`tridiagonalSolve: takes four float32 or four float64 tensors, got ${actual}`);
     }
     for (const band of inputs.slice(0, 3)) {
       const fits = band.shape.length === 2 && band.shape[1] === shape[1] &&

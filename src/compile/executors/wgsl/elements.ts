@@ -126,9 +126,13 @@ export function termsText(
   f: FunctionText,
   { terms, output }: SumKernel,
   length: number,
-): { readonly lines: readonly string[]; readonly count: string; readonly known?: number } {
+): { readonly lines: readonly string[]; readonly count: string; readonly literalCount?: number } {
   if (terms === undefined) {
-    return { lines: [], count: f.size("terms", length), known: f.hasLiteralSizes ? length : undefined };
+    return {
+      lines: [],
+      count: f.size("terms", length),
+      literalCount: f.hasLiteralSizes ? length : undefined,
+    };
   }
   const [parts] = output.shape;
   const [all, part] = [
@@ -148,7 +152,7 @@ export function termsText(
  * @param add Statements that add a term.
  */
 export function eachTerm(
-  { count: terms, known }: { readonly count: string; readonly known?: number },
+  { count: terms, literalCount }: { readonly count: string; readonly literalCount?: number },
   unroll: number,
   { reads, add }: {
     readonly reads: (term: number) => readonly string[];
@@ -160,7 +164,9 @@ export function eachTerm(
       Array.from({ length: count }, (_, term) => part(term)).flat();
     return [...each(reads), ...each(add)].map(indent);
   };
-  if (known !== undefined && known <= unroll) return ["{", "  const k = 0u;", ...body(known), "}"];
+  if (literalCount !== undefined && literalCount <= unroll) {
+    return ["{", "  const k = 0u;", ...body(literalCount), "}"];
+  }
   if (unroll === 1) return [`for (var k = 0u; k < ${terms}; k++) {`, ...body(1), "}"];
   return [
     "var k = 0u;",

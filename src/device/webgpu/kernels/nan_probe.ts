@@ -4,7 +4,7 @@
  */
 import type { Scalar, ScalarFunction } from "../../scalar/scalar.ts";
 import * as s from "../../scalar/scalar.ts";
-import { failureHint, type FoundAdapter } from "../adapter.ts";
+import { type DescribedAdapter, failureHint } from "../adapter.ts";
 import type { Gpu, MemoryView } from "../gpu.ts";
 import { type Binding, type KernelSource, kernelSource } from "../kernel.ts";
 import { emitScalar } from "./scalar_wgsl.ts";
@@ -120,7 +120,7 @@ export function checkNaN(gpu: Gpu): Promise<void> {
   return check;
 }
 
-function lostMessage({ description, implementation }: FoundAdapter, lost: readonly string[]): string {
+function lostMessage({ description, implementation }: DescribedAdapter, lost: readonly string[]): string {
   return `${description} loses NaN, which is a missing observation, in: ${
     lost.join(", ")
   }. Its driver assumes that no ` +
