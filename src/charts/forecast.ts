@@ -32,12 +32,12 @@ interface Points {
  * Panel of a forecast. Predictions, their interval and the baseline begin at the last observation before them, where the
  * interval has no width.
  *
- * @param given First and last time of the observations that the model reads.
+ * @param context First and last time of the observations that the model reads.
  */
 export function forecastPanel(
   time: Axis,
   { name, unit, observed, predicted, interval, baseline }: ForecastChannel,
-  given?: readonly [from: number, to: number],
+  context?: readonly [from: number, to: number],
 ): Panel {
   const [lastTime, last] = observed ? lastBefore(observed, predicted.x[0]) : [];
   const after = (first: number | undefined, values: ArrayLike<number>) =>
@@ -52,8 +52,8 @@ export function forecastPanel(
       ...{ low: after(last, interval.low), high: after(last, interval.high) },
     },
     baseline && { kind: "line", style: "reference", name: baseline.name, ...joined(baseline) },
-    given && given[0] < given[1] &&
-    { kind: "region", name: "read by the model", from: given[0], to: given[1] },
+    context && context[0] < context[1] &&
+    { kind: "region", name: "read by the model", from: context[0], to: context[1] },
   ];
   return {
     x: time,

@@ -11,14 +11,14 @@ import type { Evaluation } from "../train/task.ts";
 import { openBest } from "../train/run/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
+import { type ExperimentSource, modelFileOption, runOf } from "./run_of.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 import { print, printError } from "./print.ts";
 
 type Options = { device: RunConfig["device"]; model?: string; data?: string; testPart?: true };
 
 /** `deno task evaluate`: measures a run's best weights. @param experiments Known experiments. */
-export async function evaluate(args: string[], experiments: KnownExperiments): Promise<number> {
+export async function evaluate(args: string[], experiments: ExperimentSource): Promise<number> {
   const program = command(
     "evaluate",
     "Measure a run's best weights: on its test set, or on other data with --data, with the scaling and the classes " +
@@ -37,9 +37,9 @@ export async function evaluate(args: string[], experiments: KnownExperiments): P
   const caches = experiment.caches?.(data === undefined ? config : { ...config, data }) ?? [];
   await keepPaths({ read: [folder.path, data, ...dataPaths.map((name) => config[name]), ...caches] });
   const table = tableOf(program, experiment);
-  const [given] = Object.keys(table);
-  if (given && (data === undefined || testPart)) {
-    program.error(`error: ${flag(given)} describes another table; set --data to its path`);
+  const [tableOption] = Object.keys(table);
+  if (tableOption && (data === undefined || testPart)) {
+    program.error(`error: ${flag(tableOption)} describes another table; set --data to its path`);
   }
   if (testPart && data !== undefined) await requireOwnData(data);
   const { measures, baselines, verdict, warnings = [] } =

@@ -23,9 +23,9 @@ export function addOptions(program: Command, schema: OptionSchema): Command {
 function commandOption(name: string, option: Option): CommandOption {
   const { placeholder, help } = option;
   const flags = placeholder === undefined ? flag(name) : `${flag(name)} <${placeholder}>`;
-  const found = new CommandOption(flags, `${help}${rangeAndDefault(option)}`);
-  if (placeholder === undefined) return found;
-  return found.argParser((text) => {
+  const parser = new CommandOption(flags, `${help}${rangeAndDefault(option)}`);
+  if (placeholder === undefined) return parser;
+  return parser.argParser((text) => {
     const value = option.parse(text);
     if (!option.accepts(value)) throw new InvalidArgumentError(`Expected ${option.expected}.`);
     return value;
@@ -50,11 +50,11 @@ function parsedName(name: string): string {
 /** Options given on the command line, in the form of a run's configuration. */
 export function chosenOptions(program: Command, schema: OptionSchema): Record<string, unknown> {
   const chosen: Record<string, unknown> = {};
-  const given = program.opts();
+  const values = program.opts();
   for (const [name, { within }] of Object.entries(schema)) {
     const parsed = parsedName(name);
     if (program.getOptionValueSource(parsed) !== "cli") continue;
-    const value = parsed === name ? given[name] : !given[parsed];
+    const value = parsed === name ? values[name] : !values[parsed];
     if (within === undefined) chosen[name] = value;
     else chosen[within] = { ...chosen[within] as object, [name]: value };
   }

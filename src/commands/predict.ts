@@ -10,14 +10,14 @@ import type { RunConfig } from "../train/run/config.ts";
 import { openBest } from "../train/run/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
+import { type ExperimentSource, modelFileOption, runOf } from "./run_of.ts";
 import { print, printData, printError } from "./print.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; model?: string; format: "json" | "csv" };
 
 /** `deno task predict`: predicts the series of a table. @param experiments Known experiments. */
-export async function predict(args: string[], experiments: KnownExperiments): Promise<number> {
+export async function predict(args: string[], experiments: ExperimentSource): Promise<number> {
   const program = command(
     "predict",
     "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The training " +

@@ -9,13 +9,13 @@ import { type Experiment, loadExperiment } from "../train/experiment.ts";
 import { findRun, type RunFolder } from "../train/run/run_folder.ts";
 
 /** Known experiments, or a function that loads those that a run may need. */
-export type KnownExperiments =
+export type ExperimentSource =
   | readonly Experiment[]
   /** @param name Name of the run's experiment; undefined if the run has none. */
   | ((name?: string) => Promise<readonly Experiment[]>);
 
 /** A run with its configuration and experiment. */
-interface GivenRun {
+interface ConfiguredRun {
   readonly folder: RunFolder;
   readonly config: RunConfig;
   readonly experiment: Experiment;
@@ -37,11 +37,17 @@ export function modelFileOption(): Option {
  * @throws {WeftError} If there is no run, the run is damaged, the program lacks its experiment, or the file of its model is not
  * given.
  */
-export async function runOf(path: string, known: KnownExperiments, model?: string): Promise<GivenRun> {
+export async function runOf(
+  path: string,
+  experimentSource: ExperimentSource,
+  model?: string,
+): Promise<ConfiguredRun> {
   const folder = await findRun(path);
   const content = parseJson(await readTextIfPresent(folder.config) ?? "");
   const name = isRecord(content) && typeof content.experiment === "string" ? content.experiment : undefined;
-  const experiments = typeof known === "function" ? await known(name) : known;
+  const experiments = typeof experimentSource === "function"
+    ? await experimentSource(name)
+    : experimentSource;
   const config = await readRunConfig(folder, experiments);
   const file = isModelFile(config.model) ? config.model : undefined;
   if (file !== (model === undefined ? undefined : absolutePath(model))) {

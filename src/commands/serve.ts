@@ -20,7 +20,7 @@ import { openBest } from "../train/run/trained_run.ts";
 import { platform } from "../platform/current.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
+import { type ExperimentSource, modelFileOption, runOf } from "./run_of.ts";
 import { print, printError } from "./print.ts";
 
 type Options = {
@@ -43,7 +43,7 @@ type Options = {
  */
 export async function serve(
   args: string[],
-  experiments: KnownExperiments,
+  experiments: ExperimentSource,
   worker?: URL,
 ): Promise<number> {
   const program = command(

@@ -125,10 +125,10 @@ function requireOwnOptions(
   experiments: readonly Experiment[],
 ): void {
   const experimentOptions = optionsOf(experiment);
-  const known = new Set(experiments.flatMap((other) => Object.keys(optionsOf(other))));
-  const given = flagsOf(args);
-  const foreign = given.flatMap((one) =>
-    [...known].find((name) => !(name in experimentOptions) && flag(name) === one) ?? []
+  const optionNames = new Set(experiments.flatMap((other) => Object.keys(optionsOf(other))));
+  const flags = flagsOf(args);
+  const foreign = flags.flatMap((one) =>
+    [...optionNames].find((name) => !(name in experimentOptions) && flag(name) === one) ?? []
   );
   if (foreign.length === 0) return;
   const others = experiments.filter((other) => foreign.every((name) => name in optionsOf(other)));
@@ -147,8 +147,8 @@ function requireOwnOptions(
 /** @throws {OptionError} If an option cannot be changed when a run is resumed. */
 function requireChangeable(args: readonly string[]): void {
   const others = ["resume", "tensorboard", "view", "profile", "help"];
-  const fixed = flagsOf(args).find((given) =>
-    ![...changeable, ...others].some((name) => flag(name) === given)
+  const fixed = flagsOf(args).find((argument) =>
+    ![...changeable, ...others].some((name) => flag(name) === argument)
   );
   if (fixed === undefined) return;
   throw new OptionError(
@@ -269,10 +269,10 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   }
   // Folds whose test set has a single class lack the area under the curve.
   const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
-  const found = common.map((name) => [name, statistics(tested.map((test) => test[name]))] as const);
-  const means = measuresInWords(Object.fromEntries(found.map(([name, { mean }]) => [name, mean])));
+  const summaries = common.map((name) => [name, statistics(tested.map((test) => test[name]))] as const);
+  const means = measuresInWords(Object.fromEntries(summaries.map(([name, { mean }]) => [name, mean])));
   const shown = means.map(([name, mean], i) => {
-    const [metric, { standardDeviation }] = found[i];
+    const [metric, { standardDeviation }] = summaries[i];
     return `${name} ${mean} ± ${formatMeasure(metric, standardDeviation)}`;
   });
   print(`test of ${folds} folds ${shown.join(", ")}`);

@@ -117,8 +117,8 @@ function firstDamagedLine(bytes: Uint8Array): [line: number, text: string] {
 export function* linesOf(bytes: Uint8Array): Generator<string> {
   const decoder = new TextDecoder();
   for (let start = 0; start <= bytes.length;) {
-    const found = bytes.indexOf(10, start);
-    const end = found < 0 ? bytes.length : found;
+    const newline = bytes.indexOf(10, start);
+    const end = newline < 0 ? bytes.length : newline;
     yield decoder.decode(bytes.subarray(start, end));
     start = end + 1;
   }
@@ -257,8 +257,8 @@ const midnights = new Map<string, number>();
 
 /** Seconds from 1970 to the start of a day such as `2024-05-31`, in UTC. NaN if the day does not exist. */
 function midnightOf(day: string): number {
-  const known = midnights.get(day);
-  if (known !== undefined) return known;
+  const cached = midnights.get(day);
+  if (cached !== undefined) return cached;
   const midnight = Date.parse(`${day}T00:00:00Z`);
   // Deno parses the 31st of February as a day in March.
   const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().slice(0, 10) === day;
@@ -278,13 +278,13 @@ export function localOf(instant: number, zone = "UTC"): number {
   // Offsets change at full quarters of an hour.
   const quarter = Math.floor(instant / 900);
   if (!localOffsets.has(zone)) localOffsets.set(zone, new Map());
-  const known = localOffsets.get(zone)!;
-  const found = known.get(quarter);
-  if (found !== undefined || Number.isNaN(instant)) return instant + (found ?? NaN);
+  const offsetsOfZone = localOffsets.get(zone)!;
+  const cached = offsetsOfZone.get(quarter);
+  if (cached !== undefined || Number.isNaN(instant)) return instant + (cached ?? NaN);
   const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(quarter * 900_000)
     .toZonedDateTimeISO(zone);
-  if (known.size > 1e5) known.clear();
-  known.set(quarter, offsetNanoseconds / 1e9);
+  if (offsetsOfZone.size > 1e5) offsetsOfZone.clear();
+  offsetsOfZone.set(quarter, offsetNanoseconds / 1e9);
   return instant + offsetNanoseconds / 1e9;
 }
 
@@ -296,13 +296,13 @@ function zoneOffset(local: number, zone: string): number {
   // Offsets change at full quarters of an hour.
   const quarter = Math.floor(local / 900);
   if (!offsets.has(zone)) offsets.set(zone, new Map());
-  const known = offsets.get(zone)!;
-  const found = known.get(quarter);
-  if (found !== undefined || Number.isNaN(local)) return found ?? NaN;
+  const offsetsOfZone = offsets.get(zone)!;
+  const cached = offsetsOfZone.get(quarter);
+  if (cached !== undefined || Number.isNaN(local)) return cached ?? NaN;
   const text = new Date(quarter * 900_000).toISOString().slice(0, -1);
   const instant = Temporal.PlainDateTime.from(text).toZonedDateTime(zone).epochMilliseconds / 1000;
-  if (known.size > 1e5) known.clear();
-  known.set(quarter, quarter * 900 - instant);
+  if (offsetsOfZone.size > 1e5) offsetsOfZone.clear();
+  offsetsOfZone.set(quarter, quarter * 900 - instant);
   return quarter * 900 - instant;
 }
 

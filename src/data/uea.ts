@@ -49,9 +49,9 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
     const fitting = members.filter((member) => member.name.endsWith(`${name ?? ""}_${suffix}.ts`));
     if (fitting.length === 1) return fitting[0];
     const files = members.map((member) => member.name);
-    const found = files.slice(0, 8).join(", ") + (files.length > 8 ? ", ..." : "") || "no .ts files";
+    const actual = files.slice(0, 8).join(", ") + (files.length > 8 ? ", ..." : "") || "no .ts files";
     const expected = `${fitting.length > 1 ? "one" : "a"} ${name ?? "<name>"}_${suffix}.ts`;
-    throw new WeftError("unreadable-file", `${path}: expected ${expected}, found ${found}`, {
+    throw new WeftError("unreadable-file", `${path}: expected ${expected}, found ${actual}`, {
       expected,
       fixes: fitting.length > 1
         ? ["keep the files of one problem in a folder"]

@@ -177,10 +177,10 @@ function at(X: Path, t: number | ArrayLike<number>): Reading {
 
 /** Caches the value and the derivative of a control. Each is computed on first use. */
 export function onceEach(read: Reading): Reading {
-  const known = new Map<ControlSource, Tensor>();
+  const cache = new Map<ControlSource, Tensor>();
   return (source) => {
-    const value = known.get(source) ?? read(source);
-    known.set(source, value);
+    const value = cache.get(source) ?? read(source);
+    cache.set(source, value);
     return value;
   };
 }

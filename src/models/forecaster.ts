@@ -115,7 +115,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
       throw new TypeError(`${name}: sample needs a model with leastDeviation`);
     }
     const [batch, length] = x.shape;
-    const given = givenSteps(name, x, call);
+    const usesObservation = observationMask(name, x, call);
     const tau = time
       ? arange(length, { dtype: x.dtype }).div(Math.max(1, length - 1)).reshape([length, 1, 1])
         .broadcastTo([length, batch, 1])
@@ -126,10 +126,10 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
     const noise = call.sample
       ? normal(splitKey(call.key!)[1], [length, batch, channels], { dtype: x.dtype })
       : undefined;
-    const rows = { x: x.transpose(0, 1), given, tau, noise };
+    const rows = { x: x.transpose(0, 1), usesObservation, tau, noise };
     const [, ys] = scan(
       ({ state, fed }: { state: S; fed: Tensor }, row: typeof rows) => {
-        const value = row.given.where(row.x, fed);
+        const value = row.usesObservation.where(row.x, fed);
         const [next, features] = cell.step(row.tau ? concatenate([value, row.tau], -1) : value, state);
         const y = predict(features);
         const mean = y.slice(-1, 0, channels);
@@ -149,8 +149,8 @@ export function checkLeastDeviation(model: string, leastDeviation: number): void
   throw new RangeError(`${model}: leastDeviation is ${leastDeviation}, expected a number of at least 0`);
 }
 
-/** Whether each step reads the observation, bool `(length, batch, 1)`. */
-function givenSteps(
+/** Whether each step uses the observation, bool `(length, batch, 1)`. */
+function observationMask(
   name: string,
   x: Tensor,
   { context = 1, forcing = 0, sample = false, key }: ForecastCallOptions,

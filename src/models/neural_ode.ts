@@ -33,8 +33,8 @@ export function NeuralODE(
   options: NeuralODEOptions,
 ): Layer<[y0: Tensor, t: Tensor | ArrayLike<number>], MLPParameters> {
   checkOptions("NeuralODE", options, neuralODEOptionNames);
-  const { features, width, depth, key, dtype, ...given } = options;
-  const solver = modelSolver(given);
+  const { features, width, depth, key, dtype, ...solverOptions } = options;
+  const solver = modelSolver(solverOptions);
   checkCount("NeuralODE", "features", features);
   const field = MLP({
     inputs: features,

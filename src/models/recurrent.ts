@@ -154,11 +154,11 @@ const recurrentForecasterOptionNames = namesOf<ForecasterOptions>()(
  * negative. The model itself throws a {@linkcode RangeError} if `context` or `forcing` is out of range.
  */
 export function RecurrentForecaster(
-  given: ForecasterOptions,
+  forecasterOptions: ForecasterOptions,
 ): ForecasterModel<{ readonly cell: GateParameters }> {
   const name = "RecurrentForecaster";
-  checkOptions(name, given, recurrentForecasterOptionNames);
-  const { cell: kind, hiddenChannels, ...options } = given;
+  checkOptions(name, forecasterOptions, recurrentForecasterOptionNames);
+  const { cell: kind, hiddenChannels, ...options } = forecasterOptions;
   return Forecaster<LSTMState, { readonly cell: GateParameters }>(name, (inputs, key) => {
     const cell = makeCell(name, kind, inputs, hiddenChannels, key, options.dtype);
     return {

@@ -10,7 +10,7 @@ import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type StreamableModel, type StreamKnowledge, streamStep } from "./stream.ts";
+import { type StreamableModel, streamStep, type StreamTensors } from "./stream.ts";
 
 /** State of a streamed series, as plain JSON. */
 export interface SeriesStreamState {
@@ -54,8 +54,8 @@ interface StreamedStep {
   readonly name: string;
   readonly inputChannels: number;
   readonly dtype: DType;
-  /** Reads rows `(batch, inputChannels)`. `known` is the state before, undefined before the first row. */
-  step(x: Tensor, known?: StreamKnowledge): StreamKnowledge & { prediction: Tensor };
+  /** Reads rows `(batch, inputChannels)`. `previous` is the state before, undefined before the first row. */
+  step(x: Tensor, previous?: StreamTensors): StreamTensors & { prediction: Tensor };
 }
 
 /**
@@ -88,9 +88,9 @@ export function seriesStreams(model: StreamableModel): SeriesStreams<SeriesStrea
   const { name, inputChannels, dtype } = streamed;
   return stepStreams({
     ...{ name, inputChannels, dtype },
-    step(x, known) {
-      const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
-      return streamStep(streamed, "hermite", 0, times, x, known);
+    step(x, previous) {
+      const times = Array.from({ length: 1 + (previous?.observations.length ?? 0) }, (_, t) => t);
+      return streamStep(streamed, "hermite", 0, times, x, previous);
     },
   });
 }
@@ -104,7 +104,7 @@ const batch = 16;
 /** Streams of many series by a function for one observation, which `jit` traces once. */
 export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype } = steps;
-  const read = (x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined);
+  const read = (x: Tensor, previous: StreamTensors | null) => steps.step(x, previous ?? undefined);
   const step = jit(read);
   /**
    * Result tensors by the number of known observations. They are reused, since garbage
@@ -127,11 +127,11 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
   /** Advances series with the same number of known observations. */
   const advance = async (
     rows: readonly (readonly number[])[],
-    known: readonly (SeriesStreamState | undefined)[],
+    previous: readonly (SeriesStreamState | undefined)[],
   ): Promise<StreamedOutputs<SeriesStreamState>[]> => {
     const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
       stackedRows(parts, batch, shape, dtype);
-    const kept = known[0]?.observations.length ?? 0;
+    const kept = previous[0]?.observations.length ?? 0;
     withoutRecording(() =>
       tidy(() => {
         const { prediction, state, observations } = step(
@@ -139,9 +139,9 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
           kept === 0 ? null : {
             observations: Array.from(
               { length: kept },
-              (_, i) => stacked(known.map((one) => one!.observations[i]), [inputChannels]),
+              (_, i) => stacked(previous.map((one) => one!.observations[i]), [inputChannels]),
             ),
-            state: stacked(known.map((one) => one!.state), stateShape()),
+            state: stacked(previous.map((one) => one!.state), stateShape()),
           },
         );
         const outputs = [prediction, state, ...observations];
@@ -173,20 +173,20 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
       for (const group of groups.values()) {
         for (let start = 0; start < group.length; start += batch) {
           const positions = group.slice(start, start + batch);
-          const found = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
-          positions.forEach((position, i) => results[position] = found[i]);
+          const outputs = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
+          positions.forEach((position, i) => results[position] = outputs[i]);
         }
       }
       return results;
     },
-    check(known) {
+    check(saved) {
       const size = sizeOf(stateShape());
       const isRow = (row: unknown, length: number) =>
         Array.isArray(row) && row.length === length && row.every(isNumber);
-      const isKnown = isRecord(known) && isRow(known.state, size) && Array.isArray(known.observations) &&
-        isCount(known.observations.length, 1) && known.observations.length <= 2 &&
-        known.observations.every((row) => isRow(row, inputChannels));
-      if (isKnown) return;
+      const isValid = isRecord(saved) && isRow(saved.state, size) && Array.isArray(saved.observations) &&
+        isCount(saved.observations.length, 1) && saved.observations.length <= 2 &&
+        saved.observations.every((row) => isRow(row, inputChannels));
+      if (isValid) return;
       throw new DataError(
         "invalid-state",
         `${name}: the saved state is of another model, or damaged: expected one or two observations of ${inputChannels} ` +

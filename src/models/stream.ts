@@ -106,7 +106,7 @@ const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
 const observationsKept = 2;
 
 /** State of a stream as tensors. Their first axis is the series. */
-export type StreamKnowledge = {
+export type StreamTensors = {
   /** The latest one or two observations, without missing values, oldest first. */
   observations: Tensor[];
   /** The model's state. */
@@ -118,7 +118,7 @@ export type StreamKnowledge = {
  *
  * @param times Times of the known observations and of this observation.
  * @param x `(batch, inputChannels)`. NaN marks a missing value, not allowed in the first observation.
- * @param known The state after earlier observations, if any.
+ * @param previous The state after earlier observations, if any.
  */
 export function streamStep(
   model: StreamedModel,
@@ -126,16 +126,16 @@ export function streamStep(
   timeChannel: number,
   times: readonly number[],
   x: Tensor,
-  known?: StreamKnowledge,
-): StreamKnowledge & { prediction: Tensor } {
+  previous?: StreamTensors,
+): StreamTensors & { prediction: Tensor } {
   const t = times.at(-1)!;
-  if (!known) {
+  if (!previous) {
     // Use a constant control until the second observation.
     const X = LinearInterpolation(stack([x, x], -2), [t, t + 1]);
     const state = model.start(X, t);
     return { prediction: model.predict(state, X, t), observations: [x], state };
   }
-  const seen = [...known.observations, x.isNaN().where(known.observations.at(-1)!, x)];
+  const seen = [...previous.observations, x.isNaN().where(previous.observations.at(-1)!, x)];
   const series = stack(seen, -2);
   const isRectilinear = path === "rectilinear";
   const X = isRectilinear
@@ -143,7 +143,7 @@ export function streamStep(
     : CubicSpline(hermiteCubicCoeffs(series, times), times);
   const [from, to] = isRectilinear ? [2 * seen.length - 4, 2 * seen.length - 2] : times.slice(-2);
   // The initial state may depend on the slope, which is known only now.
-  const before = known.observations.length === 1 ? model.start(X, from) : known.state;
+  const before = previous.observations.length === 1 ? model.start(X, from) : previous.state;
   const state = model.advance(X, before, from, to);
   return { prediction: model.predict(state, X, to), observations: seen.slice(-observationsKept), state };
 }
@@ -220,14 +220,14 @@ export class ModelStream {
           (last === undefined ? "" : ` later than ${last}`),
       );
     }
-    const given = x instanceof Tensor ? x.shape : undefined;
+    const inputShape = x instanceof Tensor ? x.shape : undefined;
     return withoutRecording(() =>
       tidy(() => {
         const seen = x instanceof Tensor ? x : tensor(x, { dtype });
         const batch = seen.shape.slice(0, -1);
         if (seen.rank < 1 || seen.rank > 2 || seen.shape.at(-1) !== inputChannels || seen.dtype !== dtype) {
           throw new ShapeError(
-            `${name}.stream: push: x is ${seen.dtype} ${formatShape(given ?? seen.shape)}, ` +
+            `${name}.stream: push: x is ${seen.dtype} ${formatShape(inputShape ?? seen.shape)}, ` +
               `expected ${dtype} (${inputChannels},) or (batch, ${inputChannels})`,
           );
         }
@@ -244,8 +244,15 @@ export class ModelStream {
               "later values are not known yet",
           );
         }
-        const known = this.#state && { observations: this.#observations, state: this.#state };
-        const next = streamStep(this.#model, this.#path, this.#timeChannel, [...this.#times, t], row, known);
+        const previous = this.#state && { observations: this.#observations, state: this.#state };
+        const next = streamStep(
+          this.#model,
+          this.#path,
+          this.#timeChannel,
+          [...this.#times, t],
+          row,
+          previous,
+        );
         const prediction = next.prediction.reshape([...batch, ...next.prediction.shape.slice(1)]);
         // Update the stream only after everything that can throw.
         this.#keep(next);
@@ -256,7 +263,7 @@ export class ModelStream {
     );
   }
 
-  #keep({ observations, state }: StreamKnowledge): void {
+  #keep({ observations, state }: StreamTensors): void {
     if (this.#state) this.#state.assign(state);
     else this.#state = parameter(state);
     if (this.#observations.length < observations.length) {

@@ -196,9 +196,9 @@ export function Transformer(
   const { modelDim, dtype } = sizes;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: readoutKey, dtype });
   const parameters = { ...encoder.parameters, readout: readout.parameters };
-  return layer(parameters, (x: Tensor, given: ReadoutOptions & { key?: Key } = {}) => {
-    checkOptions("Transformer", given, sequenceCallNames);
-    const { key, ...call } = given;
+  return layer(parameters, (x: Tensor, callOptions: ReadoutOptions & { key?: Key } = {}) => {
+    checkOptions("Transformer", callOptions, sequenceCallNames);
+    const { key, ...call } = callOptions;
     checkReadout("Transformer", call);
     checkSequences("Transformer", x, inputChannels);
     return readout(chooseStates("Transformer", encoder.all(x, key), call));
@@ -233,10 +233,10 @@ const transformerForecasterOptionNames = namesOf<TransformerForecasterOptions>()
  * @throws {RangeError} As {@linkcode Transformer}, or if `context` is out of range.
  */
 export function TransformerForecaster(
-  given: TransformerForecasterOptions,
+  forecasterOptions: TransformerForecasterOptions,
 ): ForecasterModel<EncoderParameters> {
-  checkOptions("TransformerForecaster", given, transformerForecasterOptionNames);
-  const { modelDim, heads, layers, feedForward, ...options } = given;
+  checkOptions("TransformerForecaster", forecasterOptions, transformerForecasterOptionNames);
+  const { modelDim, heads, layers, feedForward, ...options } = forecasterOptions;
   const { dtype } = options;
   return Forecaster<EncoderState, EncoderParameters>("TransformerForecaster", (inputs, key) => ({
     ...Encoder("TransformerForecaster", { inputs, modelDim, heads, layers, feedForward, key, dtype }),

@@ -181,8 +181,9 @@ function flattenSettings(settings: Readonly<Record<string, unknown>>, schema: Op
 export function checkValues(experiment: Experiment, values: Readonly<Record<string, unknown>>): void {
   const schema = optionsOf(experiment);
   const placed = flattenSettings(values, schema).filter(([, value]) => value !== undefined);
-  const isKnown = ([name, , within]: Placed) => Object.hasOwn(schema, name) && schema[name].within === within;
-  const unknown = placed.filter((one) => !isKnown(one)).map(([name]) => name);
+  const isInSchema = ([name, , within]: Placed) =>
+    Object.hasOwn(schema, name) && schema[name].within === within;
+  const unknown = placed.filter((one) => !isInSchema(one)).map(([name]) => name);
   if (unknown.length > 0) {
     const names = Object.keys(experiment.options);
     throw new OptionError(

@@ -106,8 +106,8 @@ function columnsOf(runs: readonly ViewedRun[]): ReadonlyMap<string, Column> {
   const setting = (name: string): [string, Column] => {
     const text = (run: ViewedRun) => settings.get(run)?.get(name);
     const value = (run: ViewedRun) => {
-      const found = text(run);
-      return found !== undefined && Number.isFinite(Number(found)) ? Number(found) : found;
+      const cellText = text(run);
+      return cellText !== undefined && Number.isFinite(Number(cellText)) ? Number(cellText) : cellText;
     };
     return [`setting ${name}`, { title: name, isText: true, value, cell: (run) => text(run) ?? "–" }];
   };

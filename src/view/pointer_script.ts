@@ -27,11 +27,11 @@ function chartAt(event) {
   return { chart, place, x: scaleOf(axes.dataset.x), y: scaleOf(axes.dataset.y), isPercent: / %/.test(axes.dataset.y) };
 }
 function read(event) {
-  const found = chartAt(event);
-  const lines = found ? [...found.chart.querySelectorAll("g[data-name]")] : [];
+  const hit = chartAt(event);
+  const lines = hit ? [...hit.chart.querySelectorAll("g[data-name]")] : [];
   readout.hidden = lines.length === 0;
   if (readout.hidden) return;
-  const { place, x, y, isPercent } = found;
+  const { place, x, y, isPercent } = hit;
   const rows = lines.map((line) => {
     const points = line.querySelector("path").getAttribute("d").slice(1).split("L").map((pair) => pair.split(",").map(Number));
     const nearest = points.reduce((best, point) => Math.abs(point[0] - place) < Math.abs(best[0] - place) ? point : best);

@@ -37,12 +37,12 @@ const silence = 60_000;
  * not followed, so that every run is in the folder.
  */
 export async function findRuns(folder: string): Promise<Map<string, RunFolder>> {
-  const found = new Map<string, RunFolder>();
+  const runs = new Map<string, RunFolder>();
   const search = async (name: string, depth: number) => {
     const path = name === "" ? folder : `${folder}/${name}`;
     const entries = await Array.fromAsync(Deno.readDir(path)).catch(() => []);
     if (entries.some(({ name, isFile }) => isFile && name === "config.json")) {
-      found.set(name, runFolder(path));
+      runs.set(name, runFolder(path));
     } else if (depth > 0) {
       const folders = entries.filter(({ isDirectory }) => isDirectory);
       await Promise.all(
@@ -51,7 +51,7 @@ export async function findRuns(folder: string): Promise<Map<string, RunFolder>> 
     }
   };
   await search("", maxDepth);
-  return found;
+  return runs;
 }
 
 /** Content of a run's files. */
@@ -66,12 +66,12 @@ export function runReader(): (
   folder: RunFolder,
   now?: number,
 ) => Promise<ViewedRun | undefined> {
-  const known = new Map<string, { readonly version: string; readonly run: StoredRun | undefined }>();
+  const cache = new Map<string, { readonly version: string; readonly run: StoredRun | undefined }>();
   return async (name, folder, now = Date.now()) => {
     const version = await versionOf(folder);
-    let entry = known.get(folder.path);
+    let entry = cache.get(folder.path);
     if (entry?.version !== version) {
-      known.set(folder.path, entry = { version, run: await parseRun(name, folder) });
+      cache.set(folder.path, entry = { version, run: await parseRun(name, folder) });
     }
     return entry.run && { ...entry.run, state: stateOf(entry.run, now) };
   };

@@ -106,8 +106,8 @@ async function respond(
     return runsPage(folder, read.filter((run) => run !== undefined), query);
   }
   const name = pathname === "/" ? "" : query.get("name") ?? "";
-  const found = pathname === "/" || pathname === "/run" ? runs.get(name) : undefined;
-  const run = found && await readRun(name, found);
+  const folderOfRun = pathname === "/" || pathname === "/run" ? runs.get(name) : undefined;
+  const run = folderOfRun && await readRun(name, folderOfRun);
   if (!run) throw new RequestError(404, "no such page; expected / or /run?name=<run>");
   return await runPage(run, query);
 }

@@ -53,7 +53,7 @@ async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) 
     feed(dynamics, readout, {
       start: theta.expandDims(0).broadcastTo([x.shape[0], theta.size]),
       x,
-      given: tensor(golden.given, { dtype: "int32" }).equal(1).expandDims(2),
+      usesObservation: tensor(golden.given, { dtype: "int32" }).equal(1).expandDims(2),
       noise: golden.noise ? read(golden.noise, dtype) : undefined,
       tau: times(x.shape[1], dtype),
     }).y;

@@ -263,14 +263,14 @@ function onlyValue(
   value: (row: number) => number,
   differ: (row: number, a: number, b: number) => Error,
 ): number {
-  let found = NaN;
+  let shared = NaN;
   for (const row of rows) {
     const current = value(row);
-    if (Number.isNaN(current) || current === found) continue;
-    if (!Number.isNaN(found)) throw differ(row, found, current);
-    found = current;
+    if (Number.isNaN(current) || current === shared) continue;
+    if (!Number.isNaN(shared)) throw differ(row, shared, current);
+    shared = current;
   }
-  return found;
+  return shared;
 }
 
 /** Classes in alphabetical order, and a function that returns the class index of a series. */

@@ -212,10 +212,11 @@ export class TableBuilder {
         this.sinks.set(key, column.add);
       } else {
         // Object.hasOwn, since a column may be called "constructor".
-        const given = Object.hasOwn(options.columns ?? {}, name)
+        const kindOrCategories = Object.hasOwn(options.columns ?? {}, name)
           ? options.columns![name] as "number" | readonly string[]
           : undefined;
-        const isCategory = options.category?.includes(name) || given !== undefined && given !== "number";
+        const isCategory = options.category?.includes(name) ||
+          kindOrCategories !== undefined && kindOrCategories !== "number";
         const column = valueColumn({
           name,
           cells,
@@ -224,8 +225,8 @@ export class TableBuilder {
             ? "number"
             : isCategory
             ? "category"
-            : given && "number",
-          categories: given === "number" ? undefined : given,
+            : kindOrCategories && "number",
+          categories: kindOrCategories === "number" ? undefined : kindOrCategories,
         }, fail);
         (role === "unnamed" ? this.unnamed : this.values).push({ name: key, role, column });
         this.sinks.set(key, column.add);

@@ -49,8 +49,10 @@ const signatures: readonly [text: string, kind: FileKind | "gzip"][] = [
 ];
 
 function kindOf(head: Uint8Array): FileKind | "gzip" {
-  const found = signatures.find(([text]) => [...text].every((letter, i) => head[i] === letter.charCodeAt(0)));
-  if (found) return found[1];
+  const signature = signatures.find(([text]) =>
+    [...text].every((letter, i) => head[i] === letter.charCodeAt(0))
+  );
+  if (signature) return signature[1];
   const first = /[^\s\uFEFF\uFFFD\0]/u.exec(new TextDecoder().decode(head.subarray(0, 1024)))?.[0];
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }

@@ -67,7 +67,7 @@ function requireExact(cell: Cell, name: string, row: number, fail: RowError): vo
 export function textColumn(name: string, fail: RowError): TextColumn {
   const codes = growing(Int32Array);
   const texts: string[] = [];
-  const known = new Map<string, number>();
+  const codesByText = new Map<string, number>();
   return {
     texts,
     codes: codes.view,
@@ -75,7 +75,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
       requireExact(cell, name, row, fail);
       const text = textOf(cell);
       if (text === "") return codes.push(-1);
-      let code = known.get(text);
+      let code = codesByText.get(text);
       if (code === undefined) {
         if (formula.test(text) && !(cell instanceof EscapedText)) {
           throw fail(
@@ -86,7 +86,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
         }
         code = texts.length;
         texts.push(ownText(text));
-        known.set(texts[code], code);
+        codesByText.set(texts[code], code);
       }
       codes.push(code);
     },
@@ -237,7 +237,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
   const { name, kind, categories, cells, missing } = options;
   const numbers = growing(Float64Array);
   const codes = growing(Int32Array);
-  const known = new Map((categories ?? []).map((category, code) => [category, code]));
+  const codesByText = new Map((categories ?? []).map((category, code) => [category, code]));
   let [rows, count] = [0, 0];
   /** The first row with a text, and the first row with a text that looks like a number. */
   let firstText: { row: number; text: string } | undefined;
@@ -264,7 +264,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
     if (missing.isWord(text)) addWord(words.category, text);
     else firstText ??= { row, text: ownText(text) };
     if (odd.test(text) && !(cell instanceof EscapedText)) firstOdd ??= { row, text: ownText(text) };
-    let code = known.get(text);
+    let code = codesByText.get(text);
     if (code === undefined && categories) {
       const expected = `one of ${listed(categories, 12)}`;
       throw fail(
@@ -273,7 +273,9 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
         cellDetails(name, expected),
       );
     }
-    if (code === undefined && known.size <= maxCategories) known.set(ownText(text), code = known.size);
+    if (code === undefined && codesByText.size <= maxCategories) {
+      codesByText.set(ownText(text), code = codesByText.size);
+    }
     codes.fill(-1, row);
     codes.push(code ?? -1);
     numbers.push(NaN);
@@ -288,7 +290,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const text = textOf(cell);
       if (missing.isText(text)) return numbers.push(NaN);
       // A word in quotes is a category, but not in a column of numbers or of other categories.
-      const isCategory = categories ? known.has(text) : kind !== "number" && cells.isText(cell);
+      const isCategory = categories ? codesByText.has(text) : kind !== "number" && cells.isText(cell);
       if (missing.isWord(text) && !isCategory) {
         addWord(words.missing, text);
         return numbers.push(NaN);
@@ -319,8 +321,8 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       }
       if (!isCategory) return { kind: "number", values: numbers.view() };
       const limit = kind === "category" ? maxCategories : maxRecognised;
-      if (known.size > limit) {
-        if (kind !== "category") return { kind: "text", distinct: known.size };
+      if (codesByText.size > limit) {
+        if (kind !== "category") return { kind: "text", distinct: codesByText.size };
         throw fail(0, `more than ${limit} categories in column ${quoted(name)}`, {
           code: "too-large",
           column: name,
@@ -328,7 +330,7 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
         });
       }
       codes.fill(-1, rows);
-      return { kind: "category", codes: codes.view(), categories: [...known.keys()] };
+      return { kind: "category", codes: codes.view(), categories: [...codesByText.keys()] };
     },
     notices() {
       const read = ({ text, count }: { text: string; count: number }, why: string) =>

@@ -29,14 +29,15 @@ const sampledRows = 1000;
  * quotes. The decimal sign is a comma if the delimiter is not a comma, some fields are numbers with a comma,
  * and no field is a number with a point.
  */
-export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | "decimal">): Dialect {
+export function dialectOf(text: string, options: Pick<TableOptions, "delimiter" | "decimal">): Dialect {
   const lines = text.split("\n", sampledRows);
   const announced = /^sep=([^"])\r?$/i.exec(lines[0])?.[1];
   const header = lines.find((line) => line.trim() !== "" && !/^sep=.\r?$/i.test(line)) ?? "";
   const bare = header.replaceAll(/"[^"]*"/g, "");
   const count = (delimiter: string) => bare.split(delimiter).length;
-  const delimiter = given.delimiter ?? announced ?? delimiters.reduce((a, b) => count(b) > count(a) ? b : a);
-  if (given.decimal || delimiter === ",") return { delimiter, decimal: given.decimal ?? "." };
+  const delimiter = options.delimiter ?? announced ??
+    delimiters.reduce((a, b) => count(b) > count(a) ? b : a);
+  if (options.decimal || delimiter === ",") return { delimiter, decimal: options.decimal ?? "." };
   const fields = lines.flatMap((line) => line.split(delimiter)).map((field) =>
     field.replaceAll('"', "").trim()
   );

@@ -100,10 +100,10 @@ export function rolesOf(
   }
   if (group !== undefined) give(group, "group", "group", targets !== "none");
   for (const name of wide ? [] : options.target ?? ["label"]) {
-    const isGiven = options.target !== undefined;
-    if (targets === "classes") give(name, "label", "target", isGiven);
+    const isExplicit = options.target !== undefined;
+    if (targets === "classes") give(name, "label", "target", isExplicit);
     else if (targets === "numbers") give(name, "target", "target", true);
-    else if (targets === "none" || !isGiven) give(name, "ignored", "target", false);
+    else if (targets === "none" || !isExplicit) give(name, "ignored", "target", false);
     else give(name, "channel", "target", true);
   }
   for (const name of options.static ?? []) give(name, "static", "static", true);

@@ -78,7 +78,7 @@ export function rowsLayout(
  * Whether the first row of a table names columns: one of the names of the options, or no number after the first
  * field.
  */
-function hasColumnNames(names: readonly string[], known: readonly string[]): boolean {
-  if (names.some((name) => known.includes(name))) return true;
+function hasColumnNames(names: readonly string[], columnNames: readonly string[]): boolean {
+  if (names.some((name) => columnNames.includes(name))) return true;
   return !names.slice(1).some((name) => !Number.isNaN(numberOf(name)));
 }

@@ -40,11 +40,11 @@ export function readSqlite(path: string, query: string | undefined, sink: RowSin
     }
     sink.header(names);
     let row = 0;
-    for (const found of statement.iterate() as Iterable<Record<string, unknown>>) {
+    for (const record of statement.iterate() as Iterable<Record<string, unknown>>) {
       row++;
       sink.row(
         names.map((name): Cell => {
-          const cell = found[name];
+          const cell = record[name];
           if (!(cell instanceof Uint8Array)) return cell as Cell;
           const expected = "a number or a text";
           throw new DataFormatError(

@@ -29,15 +29,15 @@ export function encodingOf(head: Uint8Array): Encoding {
  * Reads the lines of a text in blocks. Lines end with LF or CRLF. If neither occurs at the beginning of the
  * file, they end with CR.
  *
- * @param given Encoding of the text, if it is known.
+ * @param requested Encoding of the text, if it is known.
  * @throws {DataFormatError} If the text does not match its encoding, contains zero bytes, or has a line of
  * more than 16 MiB.
  */
 export async function* textBlocks(
   { file, head, chunks }: Pick<OpenFile, "file" | "head" | "chunks">,
-  given?: Encoding,
+  requested?: Encoding,
 ): AsyncGenerator<TextBlock> {
-  const encoding = given ?? encodingOf(head);
+  const encoding = requested ?? encodingOf(head);
   const unit = encoding.startsWith("utf-16") ? 2 : 1;
   const isOldMac = unit === 1 && !head.includes(10) && head.includes(13) &&
     head.indexOf(13) < head.length - 1;

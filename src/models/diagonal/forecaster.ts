@@ -53,11 +53,11 @@ const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers
  * @throws {RangeError} If a size is not a positive integer, `cell` is unknown, or `context` is out of range.
  */
 export function StateSpaceForecaster(
-  given: StateSpaceForecasterOptions,
+  forecasterOptions: StateSpaceForecasterOptions,
 ): ForecasterModel<Omit<StateSpaceModel["parameters"], "readout">> {
   const name = "StateSpaceForecaster";
-  checkOptions(name, given, stateSpaceForecasterOptionNames);
-  const { cell, modelDim, layers, stateSize, ...options } = given;
+  checkOptions(name, forecasterOptions, stateSpaceForecasterOptionNames);
+  const { cell, modelDim, layers, stateSize, ...options } = forecasterOptions;
   checkWord(name, "cell", cell, Object.keys(kinds));
   const sizes = { modelDim, layers, stateSize, dtype: options.dtype };
   return Forecaster<readonly Tree[], StackParameters & Record<string, ParameterTree | undefined>>(

@@ -90,8 +90,8 @@ function outputsInChunks(slow: SlowNetwork, { corrects, terms }: LinearForm, x: 
   const isFinite = x.isFinite().all(-1, { keepDims: true });
   const rows = isFinite.where(x, 0);
   const outputs = runInChunks(terms(slow.signals(() => rows)), slow.query(() => rows), corrects);
-  const isKnown = isFinite.not().cast("int32").cumsum(1).equal(0);
-  return isKnown.expandDims(-1).where(outputs, NaN);
+  const isFiniteSoFar = isFinite.not().cast("int32").cumsum(1).equal(0);
+  return isFiniteSoFar.expandDims(-1).where(outputs, NaN);
 }
 
 /**

@@ -125,12 +125,12 @@ export function LatentRecurrence<S extends Tree>(
     const { gaps, key, staticFeatures } = call;
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
-    const known = missing.where(0, x);
+    const filled = missing.where(0, x);
     const gap = toTimeMajor(`${name}: gaps`, gaps, x);
-    const encoded = encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1));
+    const encoded = encoder(concatenate([filled, missing.cast(x.dtype), gap.transpose(0, 1)], -1));
     const q = posteriorOf(ofStatic.addTo(encoded, staticFeatures));
     const state = cell.start(x, key ? draw(q, key) : q.mean);
-    const rows = { x: known.transpose(0, 1), missing: missing.transpose(0, 1), gap };
+    const rows = { x: filled.transpose(0, 1), missing: missing.transpose(0, 1), gap };
     const anything = (missing: Tensor) => missing.cast(x.dtype).mean(-1, { keepDims: true }).less(1);
 
     const observing = (state: S, { x, missing, gap }: typeof rows): [S, Tensor] => {

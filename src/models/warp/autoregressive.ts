@@ -9,10 +9,10 @@ import type { Readout } from "./readout.ts";
 export interface Feeding {
   /** theta_0, `(batch, D)`. */
   readonly start: Tensor;
-  /** Observations, `(batch, T, channels)`. Observations where `given` is false are ignored. */
+  /** Observations, `(batch, T, channels)`. Observations where `usesObservation` is false are ignored. */
   readonly x: Tensor;
   /** Whether each observation from the second on is fed, bool `(batch, T - 1, 1)`. */
-  readonly given: Tensor;
+  readonly usesObservation: Tensor;
   /**
    * Standard normal numbers `(batch, T - 1, channels)` for samples of predictions. If undefined, means are
    * fed back.
@@ -63,7 +63,7 @@ export type StepOutput = {
 export type FeedingRow = {
   readonly tau: Tensor;
   readonly x: Tensor;
-  readonly given: Tensor;
+  readonly usesObservation: Tensor;
   readonly noise: readonly Tensor[];
 };
 
@@ -80,7 +80,7 @@ interface FeedingSteps {
 
 /** Makes the functions that compute the steps of an autoregressive run. */
 export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">): FeedingSteps {
-  const { x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
+  const { x, usesObservation, noise, tau, tauStep, readsPrediction = false } = feeding;
   const [batch, , channels] = x.shape;
   const first = x.select(1, 0);
   const decodeAt = (theta: Tensor, tau: Tensor, input: Tensor) =>
@@ -90,7 +90,7 @@ export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">):
     rows: {
       tau: tau.slice(0, 1),
       x: x.slice(1, 1).transpose(0, 1),
-      given: given.transpose(0, 1),
+      usesObservation: usesObservation.transpose(0, 1),
       noise: noise ? [noise.transpose(0, 1)] : [],
     },
     first: (start) => ({ prediction: first, y: decodeAt(start, tau.select(0, 0), first) }),
@@ -98,7 +98,7 @@ export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">):
       const mean = before.y.slice(-1, 0, channels);
       const isSampled = row.noise.length > 0;
       const prediction = isSampled ? mean.add(before.y.slice(-1, channels).mul(row.noise[0])) : mean;
-      const input = row.given.where(row.x, prediction);
+      const input = row.usesObservation.where(row.x, prediction);
       const change = input.sub(before.prediction);
       return { change: time ? concatenate([change, time], -1) : change, input, prediction };
     },

@@ -130,7 +130,7 @@ export function feedingOf(
   const missing = zeros([batch, Math.max(0, length - observed), inputChannels], { dtype });
   return {
     x: missing.size > 0 ? concatenate([x, missing], 1) : x.slice(1, 0, length),
-    given: (forced ? inContext.or(forced) : inContext).broadcastTo([batch, steps, 1]),
+    usesObservation: (forced ? inContext.or(forced) : inContext).broadcastTo([batch, steps, 1]),
     noise: sample ? normal(noiseKey!, [batch, steps, inputChannels], { dtype }) : undefined,
     tau: indexing === "paper" ? tau : concatenate([tau.slice(0, 0, 1), tau.slice(0, 1).add(timeStep(T))]),
     tauStep: time ? timeStep(T) : undefined,

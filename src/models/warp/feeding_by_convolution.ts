@@ -21,7 +21,7 @@ import type { Dynamics } from "./dynamics.ts";
 import type { Readout } from "./readout.ts";
 
 /** Differences of a block, latest first, `(batch, block * inputs)`, and the last prediction and output. */
-type Carry = { readonly known: Tensor; readonly previous: StepOutput };
+type Carry = { readonly differences: Tensor; readonly previous: StepOutput };
 
 /** The input of a step of a block. */
 type BlockRow = FeedingRow & {
@@ -62,23 +62,23 @@ export function rollOutByConvolution(
     const rows: BlockRow = {
       tau: cut(steps.rows.tau),
       x: cut(steps.rows.x),
-      given: cut(steps.rows.given),
+      usesObservation: cut(steps.rows.usesObservation),
       noise: steps.rows.noise.map(cut),
       far: forced.add(free.slice(0, from, to)),
     };
     // The latest difference is multiplied by K_0 in every step.
     const near = kernel.slice(0, 0, count).flatten(0, 1);
-    const step = ({ known, previous }: Carry, row: BlockRow): [Carry, Tensor[]] => {
+    const step = ({ differences, previous }: Carry, row: BlockRow): [Carry, Tensor[]] => {
       const { change, input, prediction } = steps.nextInputs(previous, row);
-      const next = concatenate([change, known.slice(1, 0, (count - 1) * inputs)], 1);
+      const next = concatenate([change, differences.slice(1, 0, (count - 1) * inputs)], 1);
       const y = steps.decode(row.far.add(next.matmul(near)), row, previous, input);
-      return [{ known: next, previous: { prediction, y } }, [y]];
+      return [{ differences: next, previous: { prediction, y } }, [y]];
     };
     const none = zeros([batch, count * inputs], { dtype: x.dtype });
-    const [last, [later]] = scan(step, { known: none, previous }, rows);
+    const [last, [later]] = scan(step, { differences: none, previous }, rows);
     previous = last.previous;
     outputs.push(later);
-    changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
+    changes = concatenate([changes, last.differences.reshape([batch, count, inputs]).flip(1)], 1);
   }
   // Only used for the divergence check, so no gradient is recorded.
   const final = withoutRecording(() => convolveAtEnd(kernel, changes).add(free.select(0, -1)));

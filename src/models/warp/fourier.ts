@@ -156,15 +156,15 @@ class Transform {
 }
 
 /** Caches the most recent matrices of each device, because training requests the same matrices repeatedly. */
-const made = new WeakMap<Device, { name: string; matrices: Tensor[] }>();
+const cache = new WeakMap<Device, { name: string; matrices: Tensor[] }>();
 
 function matricesOf(length: number, sizes: TransformSizes, dtype: DType): Tensor[] {
   const device = currentDevice();
   const name = `${length} ${dtype}`;
-  const known = made.get(device);
-  if (known?.name === name) return known.matrices;
+  const cached = cache.get(device);
+  if (cached?.name === name) return cached.matrices;
   const matrices = withoutRecording(() => makeMatrices(sizes, dtype)).map((x) => keep(x));
-  made.set(device, { name, matrices });
+  cache.set(device, { name, matrices });
   return matrices;
 }
 

@@ -56,8 +56,8 @@ export function linearFlow(channels = 2, scales?: readonly number[]): PhysicalFo
   if (
     scales !== undefined && !(Array.isArray(scales) && scales.length === channels && scales.every(isPositive))
   ) {
-    const found = Array.isArray(scales) ? scales.map(describe).join(", ") : describe(scales);
-    throw new RangeError(`linearFlow: scales must be ${channels} positive numbers, got ${found}`);
+    const actual = Array.isArray(scales) ? scales.map(describe).join(", ") : describe(scales);
+    throw new RangeError(`linearFlow: scales must be ${channels} positive numbers, got ${actual}`);
   }
   const units = scales?.map((row) => scales.map((column) => row / column));
   return {

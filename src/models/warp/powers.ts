@@ -9,10 +9,10 @@ export type Squares = (j: number) => Tensor;
 
 /** The repeated squares of a transition. */
 export function squaresOf({ first, square }: Transition): Squares {
-  const made = [first];
+  const squares = [first];
   return (j) => {
-    while (made.length <= j) made.push(square(made[made.length - 1]));
-    return made[j];
+    while (squares.length <= j) squares.push(square(squares[squares.length - 1]));
+    return squares[j];
   };
 }
 

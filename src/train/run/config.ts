@@ -124,8 +124,8 @@ export async function readRunConfig(
   }
   for (const name of ["seed", "device", "epochs", "batchSize", "learningRate"]) {
     const { expected, default: value } = optionsOf(experiment)[name];
-    const isFound = name === "epochs" && value === undefined;
-    if (config[name] === undefined && !isFound) throw damaged(name, undefined, expected);
+    const isOptional = name === "epochs" && value === undefined;
+    if (config[name] === undefined && !isOptional) throw damaged(name, undefined, expected);
   }
   return config as unknown as RunConfig;
 }
