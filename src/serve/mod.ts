@@ -1,5 +1,5 @@
 /** HTTP server for a trained model. */
-export type { GivenAnswer } from "./pages/answer_parts.ts";
+export type { RecentAnswer } from "./pages/answer_parts.ts";
 export { type Access, loopbackNames } from "./http/access.ts";
 export { type Account, type Charge, type MemoryUse, shares } from "./account.ts";
 export type { Compute, ComputedAnswer, PredictionJob } from "./predictions/compute.ts";

@@ -71,12 +71,12 @@ export function handlerOf(service: Service): Handler {
     let response: Response;
     try {
       const url = addressOf(request, service);
-      const found = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
-      if (!found) {
+      const methods = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
+      if (!methods) {
         throw new RequestError(404, `no such route; expected ${Object.keys(routes).join(", ")}`);
       }
       path = url.pathname;
-      response = await routeOf(found, request.method, path)(request, service);
+      response = await routeOf(methods, request.method, path)(request, service);
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) service.onFailure(error);
@@ -110,10 +110,10 @@ function requireStreams({ model, config }: Pick<Service, "model" | "config">): v
   );
 }
 
-function routeOf(found: Readonly<Record<string, Route>>, method: string, path: string): Route {
+function routeOf(methods: Readonly<Record<string, Route>>, method: string, path: string): Route {
   const routeMethod = method === "HEAD" ? "GET" : method;
-  if (Object.hasOwn(found, routeMethod)) return found[routeMethod];
-  const allow = Object.keys(found).join(", ");
+  if (Object.hasOwn(methods, routeMethod)) return methods[routeMethod];
+  const allow = Object.keys(methods).join(", ");
   throw new RequestError(405, `${path} takes ${allow}`, { allow });
 }
 

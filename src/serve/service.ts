@@ -8,7 +8,7 @@ import { columnNames } from "../series/run/observation_stream.ts";
 import { requirePredictions, type TrainedModel } from "../series/models/trained_model.ts";
 import type { TrainedRun } from "../train/run/trained_run.ts";
 import type { Access } from "./http/access.ts";
-import type { GivenAnswer } from "./pages/answer_parts.ts";
+import type { RecentAnswer } from "./pages/answer_parts.ts";
 import { accountOf, memoryUses } from "./account.ts";
 import { computeWith, latestCount } from "./predictions/compute.ts";
 import { limitNames, type Limits, limitsOf } from "./limits.ts";
@@ -44,7 +44,7 @@ export interface Service extends StreamService {
   /** Counters. */
   readonly metrics: ServiceMetrics;
   /** The latest answers, newest first. */
-  readonly latest: readonly GivenAnswer[];
+  readonly latest: readonly RecentAnswer[];
   /** The streamed series. */
   readonly streams: Streams;
   /** The open WebSockets. */
@@ -103,7 +103,7 @@ export function serviceOf(
   const names = columnNames(config);
   const compute = computeWith({ series, predict }, names, limits);
   const predictions = predictionsOf(options.threads ?? { small: compute, large: compute }, limits);
-  const latest: GivenAnswer[] = [];
+  const latest: RecentAnswer[] = [];
   const metrics = serviceMetrics();
   const health: Health = { isFailing: false };
   const log = options.log ?? ((error: unknown) => console.error(printableLines(Deno.inspect(error))));

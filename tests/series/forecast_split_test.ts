@@ -58,8 +58,8 @@ Deno.test("every channel has values in each part, for any two outages of a fifth
 Deno.test("the ends of given parts stay", () => {
   const one = seriesOf(100, (row) => row < 40 || row >= 60);
   const options = { span: 5, width: 1, targetChannels: [0] };
-  assert.equal(untilOf([one], { ...options, given: { validation: 89 } }).validation, 89);
-  assert.deepEqual(untilOf([one], { ...options, given: { train: 70, validation: 89 } }), {
+  assert.equal(untilOf([one], { ...options, requested: { validation: 89 } }).validation, 89);
+  assert.deepEqual(untilOf([one], { ...options, requested: { train: 70, validation: 89 } }), {
     train: 70,
     validation: 89,
   });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { observationQueue } from "../../src/serve/streams/observation_queue.ts";
 import {
-  type GivenObservation,
+  type NamedObservation,
   type ObservationsReader,
   observationsReader,
 } from "../../src/series/run/observation_stream.ts";
@@ -20,7 +20,7 @@ const row = (
 });
 
 /** Observations that differ in form, with errors among them. */
-const given: GivenObservation[] = [
+const given: NamedObservation[] = [
   ...Array.from({ length: 100 }, (_, i) => row(`a${i}`, i / 7, { x: i, ward: i % 2 ? "icu" : "er" })),
   ...[1, 2, 2, 3].map((time) => row("same", time)),
   ...[20240531, 20240532, 202405, 202413, 1.7e9, 1.7e12, 1e12 + 0.5, -1, 0].map((time, i) =>

@@ -5,7 +5,7 @@ import { Linear } from "../../src/nn/linear.ts";
 import { meanSquaredError } from "../../src/nn/losses.ts";
 import { SGD } from "../../src/optim/sgd.ts";
 import { outputsInBatches } from "../../src/series/models/series_network.ts";
-import { knownErrors } from "../../src/series/targets/metrics/known_errors.ts";
+import { maskedErrors } from "../../src/series/targets/metrics/masked_errors.ts";
 import { tensor, zeros } from "../../src/tensor/creation.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 import { tidy } from "../../src/tensor/scope.ts";
@@ -59,7 +59,7 @@ for (const [name, isKnown] of [["values that are all known", true], ["unknown va
           },
         }
         : {
-          evaluate: ({ x, targets }: Batch) => knownErrors(predict(x), targets),
+          evaluate: ({ x, targets }: Batch) => maskedErrors(predict(x), targets),
           weights({ targets }: Batch) {
             const count = targets.isNaN().not().cast("float64").sum().div(targets.shape[0]);
             return { loss: count, mae: count };

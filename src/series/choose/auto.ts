@@ -27,12 +27,12 @@ export function autoKind(epochs?: number): ModelKind {
 
 /** Whether an automatic choice is possible with the given options. */
 export function canChoose(
-  given: Readonly<Record<string, unknown>>,
+  options: Readonly<Record<string, unknown>>,
   settings: readonly ModelSetting[],
 ): boolean {
   const { takes, rejects = [] } = autoKind();
   const others = settings.filter((name) => !takes.includes(name));
-  return ![...rejects, ...others].some((name) => given[name] !== undefined);
+  return ![...rejects, ...others].some((name) => options[name] !== undefined);
 }
 
 /** Settings, overridden by those of the chosen model. */
@@ -58,13 +58,13 @@ export function modelCandidates(
   kinds: Readonly<Record<string, ModelKind>>,
   settings: SeriesSettings,
 ): Candidate[] {
-  const given = settings as unknown as Readonly<Record<string, unknown>>;
+  const options = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
   return candidatesIn(kinds).map((model) => {
     const { takes, rejects = [], isBaseline, averages } = kindNamed(kinds, model);
     const unusable = settings.online && !takes.includes("online")
       ? "online"
-      : optional.find((option) => given[option] !== undefined && rejects.includes(option));
+      : optional.find((option) => options[option] !== undefined && rejects.includes(option));
     const reason = unusable && `left out: ${model} cannot use ${wordsOf(unusable)}`;
     return {
       label: model,

@@ -69,7 +69,7 @@ export async function compareForecasts(
   for (const [place, candidate] of candidates.entries()) {
     const before = budget.left;
     const leader = chooseSimplest(scores)?.best;
-    const found = await scoreCandidate({ settings, candidate, taskOf, budget, leader, isFirst: place === 0 })
+    const result = await scoreCandidate({ settings, candidate, taskOf, budget, leader, isFirst: place === 0 })
       .catch((error) => {
         const reason = failureOf(error);
         if (reason === undefined) throw error;
@@ -77,7 +77,7 @@ export async function compareForecasts(
         return { reason };
       });
     if (signal?.aborted) return undefined;
-    const { score, reason } = { score: undefined, ...found };
+    const { score, reason } = { score: undefined, ...result };
     if (score) scores.push(score);
     compared.push({
       model: candidate.model,
@@ -135,15 +135,15 @@ interface Comparison {
 async function chooseAgain(pair: readonly Scored[], options: Comparison): Promise<Scored | undefined> {
   const pooled: (Scored & { readonly scored: Scored })[] = [];
   for (const scored of pair) {
-    const found = await scoreCandidate({
+    const result = await scoreCandidate({
       ...{ ...options, candidate: scored.settings, earlier: 1, epochs: scored.epochs },
     }).catch((error) => {
       // The earlier period may have too few rows.
       if (failureOf(error) === undefined) throw error;
       return undefined;
     });
-    if (!found?.score) return undefined;
-    pooled.push({ ...scored, scored, ...errorsOf([...scored.horizons, ...found.score.horizons]) });
+    if (!result?.score) return undefined;
+    pooled.push({ ...scored, scored, ...errorsOf([...scored.horizons, ...result.score.horizons]) });
   }
   return chooseSimplest(pooled)?.simplest.scored;
 }
@@ -161,11 +161,11 @@ interface CandidateOptions extends Comparison {
 
 /** Score of a candidate in a validation period, or the reason why it has no score or no whole training. */
 async function scoreCandidate(
-  { settings: given, candidate, taskOf, budget, earlier = 0, epochs, leader, isFirst = false }:
+  { settings: baseSettings, candidate, taskOf, budget, earlier = 0, epochs, leader, isFirst = false }:
     CandidateOptions,
 ): Promise<{ score?: Scored; reason?: string }> {
   if (budget.signal.aborted) return { reason: outOfTime };
-  const settings = { ...given, ...candidate };
+  const settings = { ...baseSettings, ...candidate };
   const { batchSize } = settings;
   const task = await taskOf(settings, earlier);
   const options = { batchSize, key: key(settings.seed), signal: budget.signal };
@@ -194,15 +194,15 @@ async function scoreCandidate(
     return isFirst ? epochs : Math.min(epochs, most);
   };
   const look = Math.max(1, affordable(first));
-  const found = await train(look);
-  if (!found.score || look === settings.epochs) return found;
-  if (leader && isClearlyBehind(found.score, leader)) {
-    return { ...found, reason: `not trained longer: clearly behind ${leader.model}` };
+  const result = await train(look);
+  if (!result.score || look === settings.epochs) return result;
+  if (leader && isClearlyBehind(result.score, leader)) {
+    return { ...result, reason: `not trained longer: clearly behind ${leader.model}` };
   }
   const whole = affordable(settings.epochs ?? 1);
-  if (whole <= look) return { ...found, reason: "not trained longer: the budget is spent" };
+  if (whole <= look) return { ...result, reason: "not trained longer: the budget is spent" };
   const longer = await train(whole);
-  return longer.score ? longer : { ...found, ...longer };
+  return longer.score ? longer : { ...result, ...longer };
 }
 
 /** Errors of a trained task in its validation period. */

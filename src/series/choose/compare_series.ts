@@ -76,15 +76,15 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     const refused = budget.spend(work, one === first);
     if (refused !== undefined) return refused;
     one.seconds += work;
-    const found = await crossValidate(problem, chosen, {
+    const result = await crossValidate(problem, chosen, {
       ...{ folds, steps: [length], repetition, signal: budget.signal },
     });
-    return found ?? outOfTime;
+    return result ?? outOfTime;
   };
   const look = async (one: Contender, length: number) => {
-    const found = await score(one, length);
-    if (typeof found === "string") one.reason = found;
-    else one.lengths.push(found);
+    const result = await score(one, length);
+    if (typeof result === "string") one.reason = result;
+    else one.lengths.push(result);
     print(one);
   };
 
@@ -136,7 +136,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   const pair = choice ? [...new Set([choice.simplest, choice.best])] : [];
   choice = chooseSimplest(await repeat(pair, repetitionsOfChoice) ?? pair);
   if (signal?.aborted) return undefined;
-  const { one, score: found } = choice?.simplest ?? { one: first, score: undefined };
+  const { one, score: bestScore } = choice?.simplest ?? { one: first, score: undefined };
   const { candidate: { chosen, label, averages } } = one;
   const isReplacement = replaced !== undefined && averages?.includes(replaced);
   if (isReplacement) onLine?.(`  ${replacementOf(label, replaced)}`);
@@ -146,11 +146,11 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     ...(isReplacement ? { replaced } : {}),
     compared: all.map(comparedOf),
     found: {
-      steps: found?.steps ?? steps.at(-1)!,
-      temperature: found?.temperature ?? 1,
-      share: found?.share,
+      steps: bestScore?.steps ?? steps.at(-1)!,
+      temperature: bestScore?.temperature ?? 1,
+      share: bestScore?.share,
     },
-    ...(found ? { validated: validatedOf(found) } : {}),
+    ...(bestScore ? { validated: validatedOf(bestScore) } : {}),
   };
 }
 

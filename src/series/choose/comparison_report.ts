@@ -40,12 +40,12 @@ export function withComparison<Found extends Task>(
 ): Found {
   if (!training?.chosen) return task;
   const { label, ...chosen } = training.chosen;
-  const known = Object.entries(chosen).filter(([, value]) => value !== undefined);
+  const defined = Object.entries(chosen).filter(([, value]) => value !== undefined);
   return {
     ...task,
     chosen: {
       ...task.chosen,
-      ...Object.fromEntries(known.map(([name, value]) => [name, `${value}`])),
+      ...Object.fromEntries(defined.map(([name, value]) => [name, `${value}`])),
       ...(label ? { settings: label } : {}),
     },
     examples: async () => [...comparisonSection(training), ...await task.examples?.() ?? []],

@@ -80,11 +80,11 @@ export async function crossValidate<Settings extends SeriesSettings>(
   const splits = typeof folds === "number" ? foldsOf(problem.series, folds, seed) : [folds];
   const candidates: CrossValidation[] = [];
   for (const steps of options.steps) {
-    const found = await scoreLength(problem, settings, { splits, steps, signal, key: seed });
-    if (!found) break;
-    onScore?.(found, found.steps);
-    candidates.push(found);
-    if (found.steps === 0) break;
+    const candidate = await scoreLength(problem, settings, { splits, steps, signal, key: seed });
+    if (!candidate) break;
+    onScore?.(candidate, candidate.steps);
+    candidates.push(candidate);
+    if (candidate.steps === 0) break;
   }
   return chooseLength(candidates);
 }

@@ -33,7 +33,7 @@ export async function planTraining<Settings extends SeriesSettings>(
   const folds = foldsFor(series);
   const aim = isClosedForm ? `measures ${settings.model ?? "the model"}` : "finds the length of training";
   onLine?.(`cross-validation with ${folds} folds ${aim}`);
-  const found = await crossValidate(problem, settings, {
+  const result = await crossValidate(problem, settings, {
     ...{ folds, signal },
     steps: lengthsFor(series.length, settings),
     onScore: ({ loss, accuracy, r2 }, steps) => {
@@ -44,15 +44,15 @@ export async function planTraining<Settings extends SeriesSettings>(
       onLine?.(`  ${isClosedForm ? "" : `${steps} steps: `}${measures.join(", ")}`);
     },
   });
-  if (!found) return undefined;
-  const { steps, temperature, share } = found;
+  if (!result) return undefined;
+  const { steps, temperature, share } = result;
   const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
   if (share !== undefined) onLine?.(predictionsOf(share));
   onLine?.(finalTraining(series.length, steps, ensemble));
   return {
     ensemble,
     found: { steps, temperature, share },
-    ...(found.errors.length > 0 ? { validated: validatedOf(found) } : {}),
+    ...(result.errors.length > 0 ? { validated: validatedOf(result) } : {}),
   };
 }
 
@@ -99,17 +99,17 @@ export async function planModel<Settings extends SeriesSettings>(
     steps: lengthsFor(isSmall ? series.length : train, settings),
   });
   if (!choice) return undefined;
-  const { found, ...comparison } = choice;
-  const isClosedForm = found.steps === 0;
+  const { found: result, ...comparison } = choice;
+  const isClosedForm = result.steps === 0;
   const ensemble = isClosedForm ? 1 : settings.ensemble ?? (isSmall ? repetitionsFor(series.length) : 1);
   if (isClosedForm && settings.ensemble !== undefined && settings.ensemble > 1) {
     options.onLine?.(
       `${choice.chosen.model} is fitted in closed form, by one model: the option ensemble has no effect`,
     );
   }
-  if (found.share !== undefined) options.onLine?.(predictionsOf(found.share));
-  if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
-  return { ensemble, ...comparison, ...(isSmall ? { found } : {}) };
+  if (result.share !== undefined) options.onLine?.(predictionsOf(result.share));
+  if (isSmall) options.onLine?.(finalTraining(series.length, result.steps, ensemble));
+  return { ensemble, ...comparison, ...(isSmall ? { found: result } : {}) };
 }
 
 /** Number of folds: at most the number of groups of series. */

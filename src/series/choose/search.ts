@@ -22,17 +22,17 @@ const [minRate, maxRate] = [0.001, 0.02];
  * Settings that a search compares: first those of the run, then random ones. Given sizes do not change,
  * except `hidden`.
  *
- * @param given Settings of the run.
+ * @param baseSettings Settings of the run.
  * @param count Number of candidates, at least 1.
  */
 export function searchCandidates(
-  given: SeriesSettings,
+  baseSettings: SeriesSettings,
   { takes }: ModelKind,
   count: number,
   key: Key,
 ): Candidate[] {
-  const model = given.model!;
-  const settings = given as unknown as Readonly<Record<string, unknown>>;
+  const model = baseSettings.model!;
+  const settings = baseSettings as unknown as Readonly<Record<string, unknown>>;
   // The number of hidden features and the learning rate always have a value, so they are always drawn.
   const names = (Object.keys(values) as (keyof typeof values)[]).filter((name) =>
     takes.includes(name) && (name === "hidden" || settings[name] === undefined)

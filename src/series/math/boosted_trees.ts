@@ -55,7 +55,7 @@ export async function fitBoostedTrees(
     ? classLoss(targets, options.classes ?? 2, weights)
     : numberLoss(targets, options.loss === "squared", weights);
   const { outputs, start } = loss;
-  const found = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
+  const predictions = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
   const grow = treeGrower(binFeatures(columns, bins), { leaves, depth, leafRows, l2, columnShare });
   const all = Int32Array.from(targets, (_, row) => row);
   const nodes: Nodes = { feature: [], threshold: [], left: [], missing: [], value: [] };
@@ -69,19 +69,20 @@ export async function fitBoostedTrees(
     }
     const sampleKey = foldIn(key, tree);
     const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
-    loss.prepare?.(found);
+    loss.prepare?.(predictions);
     for (let k = 0; k < outputs; k++) {
-      const derivatives = loss.derivatives(found[k], k);
+      const derivatives = loss.derivatives(predictions[k], k);
       const root = nodes.feature.length;
       roots.push(root);
       const grown = grow(sample, derivatives, nodes, foldIn(sampleKey, k + 1));
       for (const leaf of grown) {
         const own = sample.subarray(leaf.start, leaf.end);
-        const value = learningRate * (loss.leafValue?.(own, found[k]) ?? newtonStep(own, derivatives, l2));
+        const value = learningRate *
+          (loss.leafValue?.(own, predictions[k]) ?? newtonStep(own, derivatives, l2));
         nodes.value[leaf.node] = value;
-        if (sample.length === rows) own.forEach((row) => found[k][row] += value);
+        if (sample.length === rows) own.forEach((row) => predictions[k][row] += value);
       }
-      if (sample.length < rows) addTree(nodes, root, columns, found[k], 0, 1);
+      if (sample.length < rows) addTree(nodes, root, columns, predictions[k], 0, 1);
     }
   }
   return {
@@ -102,11 +103,11 @@ interface Loss {
   /** The best constant outputs. */
   readonly start: Float64Array;
   /** Reads all outputs, before the derivatives of each. */
-  prepare?(found: readonly Float64Array[]): void;
+  prepare?(predictions: readonly Float64Array[]): void;
   /** Derivatives at one output. */
-  derivatives(found: Float64Array, output: number): Derivatives;
+  derivatives(predictions: Float64Array, output: number): Derivatives;
   /** The best value of a leaf with some rows, before the learning rate; by default a Newton step. */
-  leafValue?(rows: Int32Array, found: Float64Array): number;
+  leafValue?(rows: Int32Array, predictions: Float64Array): number;
 }
 
 /** A Newton step: sum of gradients / (sum of second derivatives + lambda). */
@@ -131,15 +132,18 @@ function numberLoss(targets: Float64Array, isSquared: boolean, weights?: Float64
   return {
     outputs: 1,
     start: Float64Array.of(isSquared ? mean : weightedMedian(targets, weightOf)),
-    derivatives: (found) => ({
+    derivatives: (predictions) => ({
       gradients: targets.map((target, i) =>
-        weightOf(i) * (isSquared ? target - found[i] : Math.sign(target - found[i]))
+        weightOf(i) * (isSquared ? target - predictions[i] : Math.sign(target - predictions[i]))
       ),
       hessians: weights,
     }),
     ...(isSquared ? {} : {
-      leafValue: (rows, found) =>
-        weightedMedian(Float64Array.from(rows, (row) => targets[row] - found[row]), (i) => weightOf(rows[i])),
+      leafValue: (rows, predictions) =>
+        weightedMedian(
+          Float64Array.from(rows, (row) => targets[row] - predictions[row]),
+          (i) => weightOf(rows[i]),
+        ),
     }),
   };
 }
@@ -173,15 +177,15 @@ function classLoss(targets: Float64Array, classes: number, weights?: Float64Arra
   return {
     outputs: isBinary ? 1 : classes,
     start: isBinary ? Float64Array.of(logits[1] - logits[0]) : logits,
-    prepare(found) {
+    prepare(predictions) {
       for (let i = 0; i < targets.length; i++) {
         if (isBinary) {
-          probabilities[1][i] = 1 / (1 + exp(-found[0][i]));
+          probabilities[1][i] = 1 / (1 + exp(-predictions[0][i]));
           continue;
         }
         let [most, sum] = [-Infinity, 0];
-        for (let k = 0; k < classes; k++) most = Math.max(most, found[k][i]);
-        for (let k = 0; k < classes; k++) sum += probabilities[k][i] = exp(found[k][i] - most);
+        for (let k = 0; k < classes; k++) most = Math.max(most, predictions[k][i]);
+        for (let k = 0; k < classes; k++) sum += probabilities[k][i] = exp(predictions[k][i] - most);
         for (let k = 0; k < classes; k++) probabilities[k][i] /= sum;
       }
     },

@@ -49,17 +49,17 @@ export function chooseRidge({ features, targets, folds }: RidgeRows): ChosenRidg
     const error = leftOut.flat().reduce((sum, output, i) => sum + (output - targets[i]) ** 2, 0);
     return { leftOut, error };
   };
-  const found = powers.map((power) => {
+  const candidates = powers.map((power) => {
     const fit = (rows: readonly number[]) =>
       fitScreenedRidge(rows.map((row) => features[row]), targetsOf(rows), power);
     return { ...predictedOutside(fit), fit };
   });
-  const best = found.reduce((a, b) => b.error < a.error ? b : a);
+  const best = candidates.reduce((a, b) => b.error < a.error ? b : a);
   const ofMean = predictedOutside((rows) => {
-    const known = targetsOf(rows);
+    const rowTargets = targetsOf(rows);
     const bias = Array.from(
       { length: outputs },
-      (_, k) => rows.reduce((sum, _, i) => sum + known[i * outputs + k], 0) / rows.length,
+      (_, k) => rows.reduce((sum, _, i) => sum + rowTargets[i * outputs + k], 0) / rows.length,
     );
     return { places: [], mean: [], weight: [], bias };
   });

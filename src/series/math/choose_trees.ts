@@ -38,13 +38,13 @@ export async function chooseTrees(
   options: BoostedTreesOptions,
   choices: TreeChoices,
 ): Promise<ChosenTrees> {
-  const known = Array.from(targets.keys()).filter((row) => !Number.isNaN(targets[row]));
+  const labelled = Array.from(targets.keys()).filter((row) => !Number.isNaN(targets[row]));
   const fit = (rows: readonly number[], leaves: number, trees: number) =>
     fitBoostedTrees(columnsAt(columns, rows), numbersAt(targets, rows), {
       ...{ ...options, leaves, trees },
       ...(options.weights ? { weights: numbersAt(options.weights, rows) } : {}),
     });
-  const parts = Map.groupBy(known, (row) => folds[row]).values().toArray();
+  const parts = Map.groupBy(labelled, (row) => folds[row]).values().toArray();
   let best: { loss: number; leaves: number; trees: number; leftOut?: Float64Array } = {
     ...{ loss: Infinity, leaves: choices.leaves[0], trees: choices.trees[0] },
   };
@@ -52,7 +52,7 @@ export async function chooseTrees(
     const candidates = choices.trees.map((trees) => ({ trees, leftOut: new Float64Array(0) }));
     for (const part of parts) {
       const inPart = new Set(part);
-      const fitted = await fit(known.filter((row) => !inPart.has(row)), leaves, choices.trees.at(-1)!);
+      const fitted = await fit(labelled.filter((row) => !inPart.has(row)), leaves, choices.trees.at(-1)!);
       const [{ outputs }, own] = [fitted, columnsAt(columns, part)];
       for (const candidate of candidates) {
         if (candidate.leftOut.length === 0) candidate.leftOut = new Float64Array(targets.length * outputs);
@@ -63,11 +63,11 @@ export async function chooseTrees(
       }
     }
     for (const { trees, leftOut } of candidates) {
-      const loss = meanLoss(leftOut, targets, known, options);
+      const loss = meanLoss(leftOut, targets, labelled, options);
       if (loss < best.loss) best = { loss, leaves, trees, leftOut };
     }
   }
-  const trees = await fit(known, best.leaves, best.trees);
+  const trees = await fit(labelled, best.leaves, best.trees);
   return { trees, leftOut: best.leftOut ?? predictTrees(trees, columns) };
 }
 
@@ -89,12 +89,12 @@ function meanLoss(
   const width = outputs.length / targets.length;
   let [sum, total] = [0, 0];
   for (const row of rows) {
-    const found = outputs.subarray(row * width, (row + 1) * width);
+    const prediction = outputs.subarray(row * width, (row + 1) * width);
     const weight = weights?.[row] ?? 1;
-    const error = found[0] - targets[row];
+    const error = prediction[0] - targets[row];
     sum += weight *
       (loss === "classes"
-        ? crossEntropy(width === 1 ? [0, found[0]] : found, targets[row])
+        ? crossEntropy(width === 1 ? [0, prediction[0]] : prediction, targets[row])
         : loss === "squared"
         ? error ** 2
         : Math.abs(error));

@@ -24,20 +24,20 @@ export interface FeatureBins {
  */
 export function binFeatures(columns: readonly Float64Array[], bins: number): FeatureBins[] {
   return columns.flatMap((column, feature) => {
-    const known = column.filter((value) => !Number.isNaN(value)).sort();
-    const [thresholds, hasMissing] = [thresholdsOf(known, bins), known.length < column.length];
-    const isConstant = thresholds.length === 0 && !(hasMissing && known.length > 0);
+    const sorted = column.filter((value) => !Number.isNaN(value)).sort();
+    const [thresholds, hasMissing] = [thresholdsOf(sorted, bins), sorted.length < column.length];
+    const isConstant = thresholds.length === 0 && !(hasMissing && sorted.length > 0);
     return isConstant ? [] : [{ feature, bins: binsOf(column, thresholds), thresholds, hasMissing }];
   });
 }
 
 /** Ends of bins, each halfway between two neighbouring values of a sorted column. */
-function thresholdsOf(known: Float64Array, bins: number): Float64Array {
-  const distinct = known.filter((value, i) => i === 0 || value > known[i - 1]);
+function thresholdsOf(sorted: Float64Array, bins: number): Float64Array {
+  const distinct = sorted.filter((value, i) => i === 0 || value > sorted[i - 1]);
   const ends = distinct.subarray(1).map((value, i) => between(distinct[i], value));
   if (distinct.length <= bins) return ends;
   const places = Array.from({ length: bins - 1 }, (_, bin) => {
-    const quantile = known[Math.floor((bin + 1) * known.length / bins)];
+    const quantile = sorted[Math.floor((bin + 1) * sorted.length / bins)];
     return firstAtLeast(distinct, quantile) - 1;
   });
   return Float64Array.from(new Set(places.filter((place) => place >= 0)), (place) => ends[place]);

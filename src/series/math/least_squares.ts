@@ -38,9 +38,9 @@ export interface RegressionRow {
   readonly x: Float64Array;
   /** Shape (outputs). */
   readonly y: Float64Array;
-  /** Shape (outputs, known). */
+  /** Shape (outputs, covariates). */
   readonly z: Float64Array;
-  /** First of the `known` shared coefficients of the row. */
+  /** First of the shared coefficients of the row. */
   readonly at: number;
 }
 
@@ -70,16 +70,16 @@ export function addRows(moments: Moments, rows: readonly RegressionRow[]): void 
   for (let start = 0; start < rows.length; start += 4) addProducts(xx, rows.slice(start, start + 4), inputs);
   for (const { x, y, z, at } of rows) {
     moments.rows++;
-    const known = z.length / outputs;
+    const covariates = z.length / outputs;
     for (let h = 0; h < outputs; h++) {
       moments.yy += y[h] ** 2;
       addScaled(yx, h * inputs, y[h], x);
-      for (let k = 0; k < known; k++) {
-        const value = z[h * known + k];
+      for (let k = 0; k < covariates; k++) {
+        const value = z[h * covariates + k];
         if (value === 0) continue;
         addScaled(zx, (h * shared + at + k) * inputs, value, x);
         zy[at + k] += value * y[h];
-        for (let l = 0; l < known; l++) zz[(at + k) * shared + at + l] += value * z[h * known + l];
+        for (let l = 0; l < covariates; l++) zz[(at + k) * shared + at + l] += value * z[h * covariates + l];
       }
     }
   }

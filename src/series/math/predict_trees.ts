@@ -20,9 +20,9 @@ export interface BoostedTrees extends Nodes<Int32Array, Float64Array> {
 export function predictTrees(trees: BoostedTrees, columns: readonly Float64Array[]): Float64Array {
   const { outputs, start, roots } = trees;
   const rows = columns[0].length;
-  const found = Float64Array.from({ length: rows * outputs }, (_, i) => start[i % outputs]);
-  roots.forEach((root, tree) => addTree(trees, root, columns, found, tree % outputs, outputs));
-  return found;
+  const predictions = Float64Array.from({ length: rows * outputs }, (_, i) => start[i % outputs]);
+  roots.forEach((root, tree) => addTree(trees, root, columns, predictions, tree % outputs, outputs));
+  return predictions;
 }
 
 /** The first trees of each output. Boosted trees with fewer trees are the beginning of those with more. */

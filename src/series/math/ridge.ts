@@ -159,18 +159,18 @@ function sampleSystem(
     residuals: (lambdas) =>
       lambdas.map((lambda) => {
         const factors = factorShifted(reduced, lambda);
-        const found = solve(factors);
+        const residuals = solve(factors);
         for (let i = 0; i < n; i++) {
           const left = lambda * quadraticForm(factors, reduced.q, i * n) - 1 / n;
-          for (let c = 0; c < k; c++) found[i * k + c] *= lambda / Math.max(left, tiny);
+          for (let c = 0; c < k; c++) residuals[i * k + c] *= lambda / Math.max(left, tiny);
         }
-        return found;
+        return residuals;
       }),
     weights(lambda) {
       const dual = solve(factorShifted(reduced, lambda));
-      const found = new Float64Array(m * k);
-      eachBlock((from, size) => addProduct(block, n, size, dual, k, found, from * k));
-      return found;
+      const weights = new Float64Array(m * k);
+      eachBlock((from, size) => addProduct(block, n, size, dual, k, weights, from * k));
+      return weights;
     },
   };
 }
@@ -204,7 +204,7 @@ function featureSystem(
     residuals(lambdas) {
       const choices = lambdas.map((lambda) => {
         const factors = factorShifted(reduced, lambda);
-        return { factors, weights: solve(factors), found: y.slice() };
+        return { factors, weights: solve(factors), residuals: y.slice() };
       });
       eachBlock((from, size) => {
         // Z Q
@@ -212,18 +212,18 @@ function featureSystem(
         for (let i = 0; i < size; i++) {
           addProduct(reduced.q, m, m, block.subarray(i * m, (i + 1) * m), 1, other, i * m);
         }
-        for (const { factors, weights, found } of choices) {
+        for (const { factors, weights, residuals } of choices) {
           for (let i = 0; i < size; i++) {
             const left = 1 - 1 / n - quadraticForm(factors, other, i * m);
             for (let c = 0; c < k; c++) {
-              let residual = found[(from + i) * k + c];
+              let residual = residuals[(from + i) * k + c];
               for (let f = 0; f < m; f++) residual -= block[i * m + f] * weights[f * k + c];
-              found[(from + i) * k + c] = residual / Math.max(left, tiny);
+              residuals[(from + i) * k + c] = residual / Math.max(left, tiny);
             }
           }
         }
       });
-      return choices.map(({ found }) => found);
+      return choices.map(({ residuals }) => residuals);
     },
     weights: (lambda) => solve(factorShifted(reduced, lambda)),
   };
@@ -238,7 +238,7 @@ function solver(reduced: Tridiagonal, y: Float64Array, k: number): (factors: Shi
   const rotated = new Float64Array(n * k);
   addProduct(reduced.q, n, n, y, k, rotated, 0);
   return (factors) => {
-    const found = new Float64Array(n * k);
+    const solution = new Float64Array(n * k);
     const column = new Float64Array(n);
     for (let c = 0; c < k; c++) {
       for (let i = 0; i < n; i++) column[i] = rotated[i * k + c];
@@ -246,10 +246,10 @@ function solver(reduced: Tridiagonal, y: Float64Array, k: number): (factors: Shi
       for (let i = 0; i < n; i++) {
         let total = 0;
         for (let j = 0; j < n; j++) total += reduced.q[i * n + j] * column[j];
-        found[i * k + c] = total;
+        solution[i * k + c] = total;
       }
     }
-    return found;
+    return solution;
   };
 }
 

@@ -76,8 +76,8 @@ export function addingStreams(network: SeriesStreams, share: number, outputs: nu
   return {
     check: network.check,
     async push(rows, states) {
-      const found = await network.push(rows.map((row) => row.slice(0, -outputs)), states);
-      return found.map(({ outputs: numbers, state }, i) => ({
+      const results = await network.push(rows.map((row) => row.slice(0, -outputs)), states);
+      return results.map(({ outputs: numbers, state }, i) => ({
         outputs: numbers.map((number, k) =>
           Math.fround(Math.fround(number * Math.fround(share)) + Math.fround(rows[i].at(k - outputs)!))
         ),

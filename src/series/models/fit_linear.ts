@@ -139,7 +139,7 @@ function rowsOf(
   const { statistics, targetChannels, context, horizon, futureCovariates } = sizes;
   const width = statistics.length;
   const scales = scalesOf(window.grid, statistics);
-  const known = futureValues(window, statistics, horizon);
+  const covariateValues = futureValues(window, statistics, horizon);
   return targetChannels.flatMap((channel) => {
     if (Number.isNaN(window.grid[channel])) return [];
     const following = followingSteps(window, channel, statistics, horizon);
@@ -156,7 +156,7 @@ function rowsOf(
     return [{
       x,
       y,
-      z: known.map((value) => value * standardDeviation / unit),
+      z: covariateValues.map((value) => value * standardDeviation / unit),
       at: channel * futureCovariates,
     }];
   });

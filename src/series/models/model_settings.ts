@@ -206,8 +206,8 @@ export function unreadSettings(
 ): ModelSetting[] {
   const kinds = models(settings.task);
   const { takes } = kindNamed(kinds, settings.model!);
-  const known = new Set(Object.values(kinds).flatMap((kind) => kind.takes));
-  return [...known].filter((name) =>
+  const settingNames = new Set(Object.values(kinds).flatMap((kind) => kind.takes));
+  return [...settingNames].filter((name) =>
     name !== "hidden" && settings[name] !== undefined && !takes.includes(name)
   );
 }

@@ -212,10 +212,10 @@ export function seriesNetwork(
   });
   /** Static features, scaled. A feature without a value is 0, the mean. */
   const firstOf = (series: readonly Series[]) => {
-    const known = series.flatMap(({ values }) =>
+    const features = series.flatMap(({ values }) =>
       first.map((i) => values.find((value, at) => at % channels.length === i && !Number.isNaN(value)) ?? 0)
     );
-    return tensor(known, { shape: [series.length, first.length] });
+    return tensor(features, { shape: [series.length, first.length] });
   };
   const readChannels = (intensity ? 2 : 1) * read.length;
   const rowBytes = (1 + readChannels) * Float32Array.BYTES_PER_ELEMENT;
@@ -233,8 +233,8 @@ export function seriesNetwork(
     parameters,
     members,
     regularised: reads === "observations" ? parameters : vectorField,
-    inputs(given) {
-      const series = given.map(rowsOfSeries);
+    inputs(batch) {
+      const series = batch.map(rowsOfSeries);
       const length = commonLength(series);
       const most = Math.max(1, Math.floor(maxReadBytes / (length * rowBytes)));
       const origin = time.origin === "zero" ? 0 : undefined;
@@ -247,14 +247,14 @@ export function seriesNetwork(
           ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
         };
       });
-      const base = linearOf && given.flatMap(linearOf);
+      const base = linearOf && batch.flatMap(linearOf);
       const joined = (tensors: Tensor[]) => tensors.length === 1 ? tensors[0] : concatenate(tensors);
       const statics = parts.flatMap(({ staticFeatures }) => staticFeatures ?? []);
       return {
         coeffs: joined(parts.map(({ coeffs }) => coeffs)),
         lengths: tensor(parts.flatMap(({ lengths }) => lengths), { dtype: "int32" }),
         ...(statics.length > 0 ? { staticFeatures: joined(statics) } : {}),
-        ...(base ? { linear: tensor(base, { shape: [given.length, outputs] }) } : {}),
+        ...(base ? { linear: tensor(base, { shape: [batch.length, outputs] }) } : {}),
       };
     },
     bytesOf: (one) => form.numbers(lengthOf(one), 1 + readChannels) * Float32Array.BYTES_PER_ELEMENT,
@@ -379,12 +379,12 @@ export async function outputsInBatches<T>(
     for (let start = 0; start < places.length;) {
       const batch = places.slice(start, start + size);
       const filled = Array.from({ length: size }, (_, i) => samples[batch[Math.min(i, batch.length - 1)]]);
-      const found = withinMemory(size > 1 ? memory : Infinity, () => tidy(() => outputs(filled)));
-      if (!found) {
+      const result = withinMemory(size > 1 ? memory : Infinity, () => tidy(() => outputs(filled)));
+      if (!result) {
         size /= 2;
         continue;
       }
-      const values = await found.data() as Float32Array;
+      const values = await result.data() as Float32Array;
       batch.forEach((place, i) => rows[place] = rowOf(values, i, size) as Float32Array);
       start += size;
     }

@@ -75,15 +75,15 @@ export function futureValues(
   horizon: number,
 ): Float64Array {
   const futureCovariates = futureCovariatesOf(channels);
-  const known = new Float64Array(horizon * futureCovariates.length);
+  const covariates = new Float64Array(horizon * futureCovariates.length);
   futureRows({ at }, horizon).forEach((row, step) => {
     futureCovariates.forEach((channel, k) => {
       const { mean, standardDeviation } = channels[channel];
       const value = row < 0 ? NaN : (targets[row * channels.length + channel] - mean) / standardDeviation;
-      known[step * futureCovariates.length + k] = Number.isNaN(value) ? 0 : value;
+      covariates[step * futureCovariates.length + k] = Number.isNaN(value) ? 0 : value;
     });
   });
-  return known;
+  return covariates;
 }
 
 /** Makes a function that converts windows to tensors. */
@@ -96,9 +96,9 @@ export function windowBatches(
   const width = channels.length;
   const targetChannels = targetChannelsOf(channels);
   const futureCovariates = futureCovariatesOf(channels);
-  const stepsOf = (given: readonly ForecastWindow[]): Tensor => {
-    const steps = new Float32Array(given.length * horizon * width);
-    given.forEach((window, i) => {
+  const stepsOf = (batch: readonly ForecastWindow[]): Tensor => {
+    const steps = new Float32Array(batch.length * horizon * width);
+    batch.forEach((window, i) => {
       const scales = scalesOf(window.grid, channels);
       host!.forecast(window).forEach((channelForecast, channel) => {
         const { mean, standardDeviation } = scales[channel];
@@ -107,12 +107,12 @@ export function windowBatches(
         });
       });
     });
-    return tensor(steps, { shape: [given.length, horizon, width] });
+    return tensor(steps, { shape: [batch.length, horizon, width] });
   };
-  return (given) => {
-    const count = given.length;
+  return (batch) => {
+    const count = batch.length;
     const [grid, level, scale] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
-    const past = given.map((window, i) => {
+    const past = batch.map((window, i) => {
       const scales = scalesOf(window.grid, channels);
       window.grid.forEach((value, at) => {
         const channel = at % width;
@@ -131,13 +131,13 @@ export function windowBatches(
         ),
       };
     });
-    const isRegular = given.every(({ at }) =>
+    const isRegular = batch.every(({ at }) =>
       at.length === horizon && at.every((step, i) => Math.abs(step - i - 1) < 1e-3)
     );
-    const length = isRegular ? horizon : Math.max(1, largest(given.map(({ at }) => at.length)));
+    const length = isRegular ? horizon : Math.max(1, largest(batch.map(({ at }) => at.length)));
     const targets = new Float32Array(count * length * width).fill(NaN);
     const at = new Float32Array(count * length);
-    given.forEach((window, i) => {
+    batch.forEach((window, i) => {
       at.set(window.at, i * length);
       window.targets.forEach((value, t) => {
         const { mean, standardDeviation } = channels[t % width];
@@ -146,20 +146,20 @@ export function windowBatches(
         }
       });
     });
-    const known = new Float32Array(count * horizon * futureCovariates.length);
-    given.forEach((window, i) => {
-      known.set(futureValues(window, channels, horizon), i * horizon * futureCovariates.length);
+    const covariates = new Float32Array(count * horizon * futureCovariates.length);
+    batch.forEach((window, i) => {
+      covariates.set(futureValues(window, channels, horizon), i * horizon * futureCovariates.length);
     });
     return {
       grid: tensor(grid, { shape: [count, context, width] }),
       ...(network ? { inputs: network.inputs(past) } : {}),
       ...(futureCovariates.length > 0
-        ? { futureCovariates: tensor(known, { shape: [count, horizon, futureCovariates.length] }) }
+        ? { futureCovariates: tensor(covariates, { shape: [count, horizon, futureCovariates.length] }) }
         : {}),
       level: tensor(level, { shape: [count, 1, width] }),
       scale: tensor(scale, { shape: [count, 1, width] }),
       targets: tensor(targets, { shape: [count, length, width] }),
-      ...(host ? { steps: stepsOf(given) } : {}),
+      ...(host ? { steps: stepsOf(batch) } : {}),
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),
     };
   };

@@ -8,7 +8,7 @@ import { openCells, recordCells, unusable } from "./open_cells.ts";
 import { typicalGap } from "../read/spans.ts";
 
 /** Kind and calendar of the times of a record. */
-export interface FoundCalendar {
+export interface TimeCalendar {
   readonly kind: SeriesSet["times"];
   readonly calendar?: RecordedCalendar;
 }
@@ -18,7 +18,7 @@ export interface FoundCalendar {
  *
  * @param option The option `calendar`.
  */
-export function describeCalendar({ kind, calendar }: FoundCalendar, option = "auto"): string[] {
+export function describeCalendar({ kind, calendar }: TimeCalendar, option = "auto"): string[] {
   if (!calendar) return [];
   const { name, zone = "UTC", monthDay } = calendar;
   const day = monthDay === undefined
@@ -43,10 +43,10 @@ const leastMonth = 27.5 * daySeconds;
  * @param option Calendar in the notation of the option `calendar`.
  * @throws {OptionError} If the calendar does not fit the series.
  */
-export function findCalendar(set: SeriesSet, option = "auto"): FoundCalendar {
-  const given = parseCalendar(option)!;
+export function findCalendar(set: SeriesSet, option = "auto"): TimeCalendar {
+  const requested = parseCalendar(option)!;
   if (set.times !== "date") {
-    if (typeof given !== "string") {
+    if (typeof requested !== "string") {
       throw unusable(option, `these times are ${set.times}s`, "give times as dates");
     }
     return { kind: set.times };
@@ -58,10 +58,10 @@ export function findCalendar(set: SeriesSet, option = "auto"): FoundCalendar {
   const common = { ...(zone ? { zone } : {}), ...(timeOfDay === undefined ? {} : { timeOfDay }) };
   const months = monthCalendar(set, local, timeOfDay);
   if (months) {
-    if (typeof given !== "string") throw unusable(option, "the steps are months", "leave it out");
+    if (typeof requested !== "string") throw unusable(option, "the steps are months", "leave it out");
     return { kind: "month", calendar: { ...common, ...months } };
   }
-  const cells = given === "none" ? undefined : openCells(local, given, option);
+  const cells = requested === "none" ? undefined : openCells(local, requested, option);
   if (cells) return { kind: "date", calendar: { ...common, ...recordCells(cells) } };
   return hasLocalSteps(observed, local, zone) ? { kind: "date", calendar: common } : { kind: "date" };
 }

@@ -17,13 +17,13 @@ interface SplitOptions {
   /** Positions of the channels to forecast. */
   targetChannels: readonly number[];
   /** Ends of the training and validation period that the user gave. */
-  given?: Partial<Until>;
+  requested?: Partial<Until>;
 }
 
 /** Shares of the observed rows before the end of the training and of the validation period. */
 const [trainShare, validationShare] = [0.6, 0.8];
 /** Share of the rows before a given test period that is for training. */
-const givenTrainShare = 0.75;
+const trainShareBeforeTest = 0.75;
 /** Other shares. They are tried if a channel has no values in one of the periods. */
 const otherShares = Array.from({ length: 33 }, (_, i) => 0.3 + 0.02 * i);
 
@@ -37,18 +37,18 @@ const otherShares = Array.from({ length: 33 }, (_, i) => 0.3 + 0.02 * i);
  * channels in each period.
  */
 export function untilOf(series: readonly Series[], options: SplitOptions): Until {
-  const { span, width, targetChannels, given = {} } = options;
-  const { validation: givenEnd = Infinity } = given;
-  const isGiven = givenEnd < Infinity;
+  const { span, width, targetChannels, requested = {} } = options;
+  const { validation: requestedEnd = Infinity } = requested;
+  const hasRequestedEnd = requestedEnd < Infinity;
   const observed = targetChannels.map((channel) => timesOf(series, width, [channel]));
-  const rows = timesOf(series, width, targetChannels).filter((time) => time <= givenEnd);
+  const rows = timesOf(series, width, targetChannels).filter((time) => time <= requestedEnd);
   const all = rows.length > 0 ? rows : timesOf(series, width);
   const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
   const ends = (train: number, validation: number): Until => {
-    const end = isGiven ? givenEnd : Math.min(at(validation), all[all.length - 1] - span);
-    return { train: given.train ?? Math.min(at(train), end - span), validation: end };
+    const end = hasRequestedEnd ? requestedEnd : Math.min(at(validation), all[all.length - 1] - span);
+    return { train: requested.train ?? Math.min(at(train), end - span), validation: end };
   };
-  const byDefault = ends(isGiven ? givenTrainShare : trainShare, validationShare);
+  const byDefault = ends(hasRequestedEnd ? trainShareBeforeTest : trainShare, validationShare);
   /** Number of pairs of a channel and a period without a value. */
   const missingIn = ({ train, validation }: Until) =>
     observed.reduce((sum, times) => {
@@ -58,8 +58,8 @@ export function untilOf(series: readonly Series[], options: SplitOptions): Until
   let best = { until: byDefault, missing: missingIn(byDefault), distance: 0 };
   if (best.missing === 0) return byDefault;
   for (const train of otherShares) {
-    for (const validation of isGiven ? [validationShare] : otherShares) {
-      if (validation <= train && !isGiven) continue;
+    for (const validation of hasRequestedEnd ? [validationShare] : otherShares) {
+      if (validation <= train && !hasRequestedEnd) continue;
       const until = ends(train, validation);
       const missing = missingIn(until);
       const distance = Math.abs(train - trainShare) + Math.abs(validation - validationShare);
@@ -72,13 +72,13 @@ export function untilOf(series: readonly Series[], options: SplitOptions): Until
 
 /** Times of all rows, ascending; with channels, of the rows with a value in one of them. */
 function timesOf(series: readonly Series[], width: number, channels?: readonly number[]): Float64Array {
-  const found: number[] = [];
+  const all: number[] = [];
   for (const { times, values } of series) {
     for (let row = 0; row < times.length; row++) {
-      if (!channels || channels.some((i) => !Number.isNaN(values[row * width + i]))) found.push(times[row]);
+      if (!channels || channels.some((i) => !Number.isNaN(values[row * width + i]))) all.push(times[row]);
     }
   }
-  return Float64Array.from(found).sort();
+  return Float64Array.from(all).sort();
 }
 
 /** Number of ascending times up to and including a time. */

@@ -14,8 +14,8 @@ import {
 import {
   calendarForms,
   calendarName,
-  type GivenCalendar,
-  type GivenDays,
+  type CalendarOption,
+  type DayHours,
   type HourRange,
   type OpenCells,
 } from "../record/calendar_notation.ts";
@@ -49,24 +49,24 @@ const maxChance = 0.02;
  */
 export function openCells(
   all: readonly Float64Array[],
-  given: GivenCalendar,
+  days: CalendarOption,
   option: string,
 ): OpenCells | undefined {
   const local = selectEvenly(all.filter(({ length }) => length > 0), maxSeries);
-  const isGiven = typeof given !== "string";
-  const parts: readonly GivenDays[] = isGiven ? given : [{}];
+  const isExplicit = typeof days !== "string";
+  const parts: readonly DayHours[] = isExplicit ? days : [{}];
   const step = cellOf(local);
   const hasHours = parts.some(({ hours }) => hours !== undefined);
   if (step === undefined || step === daySeconds && hasHours) {
     if (hasHours) {
-      const found = step === undefined ? "steps of less than a minute or without a grid" : "steps of a day";
+      const actual = step === undefined ? "steps of less than a minute or without a grid" : "steps of a day";
       throw unusable(
         option,
-        `its hours need steps of 1 minute to 12 hours, and the series have ${found}`,
+        `its hours need steps of 1 minute to 12 hours, and the series have ${actual}`,
         "leave it out",
       );
     }
-    if (!isGiven) return undefined;
+    if (!isExplicit) return undefined;
   }
   const length = step ?? daySeconds;
   const first = local[0]?.[0] ?? 0;
@@ -74,25 +74,27 @@ export function openCells(
   const cells = cellsOf(local, grid, parts);
   // One time of the day, and few rows at others: the steps are days.
   const areDays = !hasHours && cells.isOpen.every((day) => day.filter(Boolean).length <= 1);
-  const { isOpen, inside, ...found } = areDays
+  const { isOpen, inside, ...chosen } = areDays
     ? cellsOf(local, { step: daySeconds, phase: 0 }, parts)
     : cells;
   if (isOpen.every((day) => day.every(Boolean))) return undefined;
-  if (isGiven && inside === 0) {
+  if (isExplicit && inside === 0) {
     throw unusable(
       option,
       "all times of the series are outside of the calendar",
       "choose other days or hours",
     );
   }
-  return isGiven || found.rows - inside <= maxOutside * found.rows ? { ...found.grid, isOpen } : undefined;
+  return isExplicit || chosen.rows - inside <= maxOutside * chosen.rows
+    ? { ...chosen.grid, isOpen }
+    : undefined;
 }
 
 /** Open cells of a grid, and the number of rows in them and of all rows. */
 function cellsOf(
   local: readonly Float64Array[],
   grid: Pick<OpenCells, "step" | "phase">,
-  parts: readonly GivenDays[],
+  parts: readonly DayHours[],
 ): { grid: Pick<OpenCells, "step" | "phase">; isOpen: boolean[][]; inside: number; rows: number } {
   const hasHours = parts.some(({ hours }) => hours !== undefined);
   const counts = new CellCounts(local, grid);

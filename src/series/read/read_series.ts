@@ -96,10 +96,10 @@ export async function readSeries(
 function requireTargets(source: string, { targets }: SeriesSet, kind: TargetKind): void {
   const isRegression = targets !== undefined;
   if (!(isRegression ? kind === "classes" : kind === "numbers")) return;
-  const [found, expected] = isRegression ? ["numbers", "classes"] : ["classes", "numbers"];
+  const [actual, expected] = isRegression ? ["numbers", "classes"] : ["classes", "numbers"];
   throw new DataError(
     "conflicting-columns",
-    `${source}: a .ts file with ${found} to predict; expected ${expected}`,
+    `${source}: a .ts file with ${actual} to predict; expected ${expected}`,
     {
       option: "task",
       expected,

@@ -118,10 +118,10 @@ export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord
 
 /** @throws {DataError} If the number of targets differs from the record. */
 export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
-  const { name, targets: found = [] } = set;
-  if (found.length === targets.length) return set;
+  const { name, targets: actual = [] } = set;
+  if (actual.length === targets.length) return set;
   const expected = `a column for each of ${listed(targets.map(({ name }) => name), Infinity)}, in this order`;
-  throw new DataError("missing-column", `${name}: targets ${listed(found)}; expected ${expected}`, {
+  throw new DataError("missing-column", `${name}: targets ${listed(actual)}; expected ${expected}`, {
     option: "target",
     expected,
     fixes: [(write) => `name them with ${write("target")}`],

@@ -24,46 +24,46 @@ export function resample(
   chosen: readonly number[],
   { points, duration }: TimeGrid,
 ): Float64Array {
-  const found = new Float64Array(chosen.length * points);
+  const resampled = new Float64Array(chosen.length * points);
   /** Positions of the times on the grid, where grid points are 0, 1, .... */
   const all = times.map((time) => duration > 0 ? (time - times[0]) / duration * (points - 1) : 0);
   chosen.forEach((channel, c) => {
-    const into = found.subarray(c * points, (c + 1) * points);
-    const [places, known] = [[] as number[], [] as number[]];
+    const into = resampled.subarray(c * points, (c + 1) * points);
+    const [places, observed] = [[] as number[], [] as number[]];
     all.forEach((place, i) => {
       const value = values[i * channels + channel];
       if (Number.isNaN(value)) return;
       places.push(place);
-      known.push(value);
+      observed.push(value);
     });
-    if (known.length === 0) return;
-    interpolate(places, known, into);
-    if (known.length > 2 * points) average(places, known, into);
+    if (observed.length === 0) return;
+    interpolate(places, observed, into);
+    if (observed.length > 2 * points) average(places, observed, into);
   });
-  return found;
+  return resampled;
 }
 
 /** Linear interpolation at 0, 1, .... `places` ascends. */
-function interpolate(places: readonly number[], known: readonly number[], into: Float64Array): void {
+function interpolate(places: readonly number[], observed: readonly number[], into: Float64Array): void {
   let next = 0;
   for (let t = 0; t < into.length; t++) {
     while (next < places.length && places[next] < t) next++;
-    if (next === 0) into[t] = known[0];
-    else if (next === places.length) into[t] = known[next - 1];
+    if (next === 0) into[t] = observed[0];
+    else if (next === places.length) into[t] = observed[next - 1];
     else {
       const share = (t - places[next - 1]) / (places[next] - places[next - 1]);
-      into[t] = known[next - 1] + share * (known[next] - known[next - 1]);
+      into[t] = observed[next - 1] + share * (observed[next] - observed[next - 1]);
     }
   }
 }
 
 /** Means of the values whose nearest grid point is 0, 1, .... Grid points without such values are kept. */
-function average(places: readonly number[], known: readonly number[], into: Float64Array): void {
+function average(places: readonly number[], observed: readonly number[], into: Float64Array): void {
   const [sums, counts] = [new Float64Array(into.length), new Float64Array(into.length)];
   places.forEach((place, i) => {
     const t = Math.round(place);
     if (t >= into.length) return;
-    sums[t] += known[i];
+    sums[t] += observed[i];
     counts[t]++;
   });
   counts.forEach((count, t) => {

@@ -79,24 +79,24 @@ const longest = ({ series }: Pick<SeasonData, "series">): number =>
  * given one.
  *
  * @param season Season of the forecasts in steps.
- * @param given Whether the season is an option of the user.
+ * @param isRequested Whether the season is an option of the user.
  */
 export function describeShortSeason(
   data: Pick<SeasonData, "gap" | "times" | "calendar" | "series">,
   season: number,
-  given: boolean,
+  isRequested: boolean,
 ): string[] {
   const rows = longest(data);
   const inWords = (steps: number) => formatSteps(steps, data.gap, data.times);
-  const found = `the training part of the longest series has ${plural(rows, "row")}`;
-  if (given) {
+  const actual = `the training part of the longest series has ${plural(rows, "row")}`;
+  if (isRequested) {
     return season <= rows
       ? []
-      : [`${found}, fewer than a season of ${inWords(season)}: give longer series or a shorter season`];
+      : [`${actual}, fewer than a season of ${inWords(season)}: give longer series or a shorter season`];
   }
   const expected = calendarSeason(data) ?? 1;
   return season > 1 || 2 * expected <= rows || expected === 1 ? [] : [
-    `no season: ${found}, and a season of ${inWords(expected)} needs ${2 * expected}; ` +
+    `no season: ${actual}, and a season of ${inWords(expected)} needs ${2 * expected}; ` +
     "seasonal-naive then repeats the last value",
   ];
 }
@@ -134,8 +134,8 @@ function correlationAt(values: Float64Array, lag: number): number {
 
 /** Residuals of the linear regression on time. */
 function withoutTrend(values: Float64Array): Float64Array {
-  const known = Array.from(values.keys()).filter((t) => !Number.isNaN(values[t]));
-  const mean = (of: (t: number) => number) => known.reduce((sum, t) => sum + of(t), 0) / known.length;
+  const observed = Array.from(values.keys()).filter((t) => !Number.isNaN(values[t]));
+  const mean = (of: (t: number) => number) => observed.reduce((sum, t) => sum + of(t), 0) / observed.length;
   const [time, level] = [mean((t) => t), mean((t) => values[t])];
   const slope = mean((t) => (t - time) * (values[t] - level)) / (mean((t) => (t - time) ** 2) || 1);
   return values.map((value, t) => value - level - slope * (t - time));

@@ -29,7 +29,7 @@ export function skewedColumns(
   scaling?: Scaling,
 ): (RecordedAsinh | undefined)[] {
   return Array.from({ length: columns }, (_, column) => {
-    const values = knownValues(rows, columns, column);
+    const values = observedValues(rows, columns, column);
     if (values.length < minValues) return undefined;
     if (values.some((value) => value < 0)) return undefined;
     const skew = skewness(values);
@@ -42,7 +42,7 @@ export function skewedColumns(
 }
 
 /** Known values of a column. */
-function knownValues(
+function observedValues(
   rows: Parameters<typeof skewedColumns>[0],
   columns: number,
   column: number,

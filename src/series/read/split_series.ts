@@ -16,8 +16,8 @@ export async function splitSeries(
   { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
 ): Promise<DataRecord["split"]> {
   const recorded = await recordSeries(set);
-  const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
-  if (isGiven && folds === undefined) return splitRest(set, recorded, key);
+  const hasSeparateParts = set.testFrom !== undefined || set.validationFrom !== undefined;
+  if (hasSeparateParts && folds === undefined) return splitRest(set, recorded, key);
   const items = itemsOf(set, recorded);
   const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
   const empty = Object.entries(split).find(([, { length }]) => length === 0);
@@ -40,19 +40,19 @@ function splitRest(
   key: Key,
 ): DataRecord["split"] {
   const training = recorded.slice(0, validationFrom ?? testFrom);
-  const given = {
+  const separate = {
     validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
     test: testFrom === undefined ? undefined : recorded.slice(testFrom),
   };
-  if (given.validation && given.test) {
-    return { train: training, validation: given.validation, test: given.test };
+  if (separate.validation && separate.test) {
+    return { train: training, validation: separate.validation, test: separate.test };
   }
   const split = mapSplits(
     stratifiedSplit(itemsOf({ series }, training), key, { train: 0.85, validation: 0.15 }),
     (part) => part.flatMap(({ members }) => members),
   );
   const [train, held] = [[...split.train, ...split.test], split.validation];
-  return { train, validation: given.validation ?? held, test: given.test ?? held };
+  return { train, validation: separate.validation ?? held, test: separate.test ?? held };
 }
 
 function itemsOf({ series }: Pick<SeriesSet, "series">, recorded: readonly RecordedSeries[]) {
@@ -78,11 +78,11 @@ export function groupsOf<Member>(
 /** Fold of each series, from 0. The series of a group share a fold. There are at most as many folds as groups. */
 export function foldsOfSeries(series: readonly Series[], most: number, seed: number): Int32Array {
   const items = groupsOf([...series.keys()], (place) => series[place]);
-  const found = new Int32Array(series.length);
+  const foldOf = new Int32Array(series.length);
   const count = Math.min(most, items.length);
   for (let fold = 0; count > 1 && fold < count; fold++) {
     const { test } = foldSplit(items, keyOf(seed), count, fold);
-    for (const member of test.flatMap(({ members }) => members)) found[member] = fold;
+    for (const member of test.flatMap(({ members }) => members)) foldOf[member] = fold;
   }
-  return found;
+  return foldOf;
 }

@@ -11,7 +11,7 @@ export const calendarForms = "auto, none, or days and hours such as weekdays, ho
 export type HourRange = readonly [from: number, to: number];
 
 /** Days with the same hours. */
-export interface GivenDays {
+export interface DayHours {
   /** Weekdays from 0 for Monday; all recognised ones by default. */
   readonly days?: readonly number[];
   /** Hours; all recognised ones by default. */
@@ -19,23 +19,23 @@ export interface GivenDays {
 }
 
 /** Calendar of the option `calendar`. */
-export type GivenCalendar = "auto" | "none" | readonly GivenDays[];
+export type CalendarOption = "auto" | "none" | readonly DayHours[];
 
 /** Parses a calendar. Returns undefined for any other text. */
-export function parseCalendar(text: string): GivenCalendar | undefined {
+export function parseCalendar(text: string): CalendarOption | undefined {
   const lower = text.trim().toLowerCase().replace(/\s+/g, " ");
   if (lower === "auto" || lower === "none") return lower;
   const parts = lower.split(";").map((part) => parsePart(part.trim()));
   if (parts.some((part) => part === undefined)) return undefined;
-  const found = parts as GivenDays[];
-  const all = found.flatMap(({ days }) => days ?? []);
+  const periods = parts as DayHours[];
+  const all = periods.flatMap(({ days }) => days ?? []);
   // Several parts have to name their days and hours, and a day belongs to one part.
   const areDistinct = new Set(all).size === all.length;
-  const isOne = found.length === 1;
-  return areDistinct && (isOne || found.every(({ days, hours }) => days && hours)) ? found : undefined;
+  const isOne = periods.length === 1;
+  return areDistinct && (isOne || periods.every(({ days, hours }) => days && hours)) ? periods : undefined;
 }
 
-function parsePart(text: string): GivenDays | undefined {
+function parsePart(text: string): DayHours | undefined {
   const match = /^([a-z, -]*?)\s*(?:\bhours ?([\d:, -]+))?$/.exec(text);
   if (!match || text === "") return undefined;
   const days = match[1] === "" ? undefined : daysIn(match[1]);

@@ -197,11 +197,11 @@ const versions: readonly unknown[] = [1, 2, recordVersion];
  */
 export function checkDataRecord(record: { readonly version?: unknown }, file: string): void {
   if (versions.includes(record.version)) return;
-  const known = `1 to ${recordVersion}`;
+  const supported = `1 to ${recordVersion}`;
   throw new WeftError(
     "unsupported-version",
-    `${file}: in version ${record.version} of its format, and this Weft reads version ${known}`,
-    { expected: `version ${known}`, fixes: ["train again"] },
+    `${file}: in version ${record.version} of its format, and this Weft reads version ${supported}`,
+    { expected: `version ${supported}`, fixes: ["train again"] },
   );
 }
 

@@ -49,8 +49,8 @@ export function checkSet(
   { name, channels, classes, targets = [], series }: SeriesSet,
   kind?: TargetKind,
 ): void {
-  const fail = (series: string, found: string, expected: string): never => {
-    throw new DataError("invalid-row", `${name}: series "${series}" has ${found}; expected ${expected}`, {
+  const fail = (series: string, actual: string, expected: string): never => {
+    throw new DataError("invalid-row", `${name}: series "${series}" has ${actual}; expected ${expected}`, {
       expected,
     });
   };

@@ -56,7 +56,7 @@ export type ObservationReader = (
 ) => Promise<Observation>;
 
 /** An observation by the names of its columns. */
-export interface GivenObservation {
+export interface NamedObservation {
   /** Name of the series. */
   readonly series: string;
   /** Time, in the notation of the training table. */
@@ -69,7 +69,7 @@ export interface GivenObservation {
  * Reads observations of different series. @throws {DataError} If an observation is rejected; the message may name
  * another of the observations.
  */
-export type ObservationsReader = (given: readonly GivenObservation[]) => Promise<Observation[]>;
+export type ObservationsReader = (observations: readonly NamedObservation[]) => Promise<Observation[]>;
 
 /** Makes a reader that reads observations as rows of the table that the model was trained on. */
 export function observationsReader(
@@ -81,8 +81,8 @@ export function observationsReader(
     ? Object.keys(record.columns)
     : record.channels.map(({ name, column = name }) => column);
   const absent = Object.fromEntries(columns.map((name) => [name, null]));
-  return async (given) => {
-    const rows = given.map(({ series, time, values }) => {
+  return async (observations) => {
+    const rows = observations.map(({ series, time, values }) => {
       // Without values, an observation requests a forecast, so other models need at least one value.
       if (!record.windows && Object.values(values).every((value) => value === null || value === undefined)) {
         throw noValues(series);

@@ -13,7 +13,7 @@ import { inRecordedOrder, tableOptions } from "../read/recorded_series.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import type { SeriesSource } from "../record/series_source.ts";
 import type { SeriesSettings } from "../record/settings.ts";
-import { knownCounts } from "../targets/metrics/known_errors.ts";
+import { maskedCounts } from "../targets/metrics/masked_errors.ts";
 import { forecastStreams } from "../targets/streams/forecast_streams.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
 import { unknownAhead } from "./forecast_notices.ts";
@@ -36,21 +36,25 @@ async function countTrained(
   { channels, windows: sizes }: DataRecord,
 ): Promise<number> {
   const { until, trained } = sizes!;
-  const known = new Set<string>();
+  const trainedNames = new Set<string>();
   for (const one of series) {
-    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
+    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) {
+      trainedNames.add(one.name);
+    }
   }
-  return windows.filter(({ series, origin }) => known.has(series) && endsBy(origin, sizes!, until.train))
+  return windows.filter(({ series, origin }) =>
+    trainedNames.has(series) && endsBy(origin, sizes!, until.train)
+  )
     .length;
 }
 
 /** Opens the model of a run for new series. */
 export async function openForecast(
   models: readonly Model[],
-  given: SeriesSettings,
+  runSettings: SeriesSettings,
   record: DataRecord,
 ): Promise<TrainedModel> {
-  const settings = withChosen(given, record.training);
+  const settings = withChosen(runSettings, record.training);
   const kind = await loadKind(forecastKinds(models), settings.model ?? defaultForecaster);
   const forecaster = windowForecaster(settings, record, kind);
   const { forecast } = forecaster;
@@ -79,7 +83,7 @@ export async function openForecast(
     parameters: forecaster.model.parameters,
     onLoad: forecaster.load,
     evaluate: forecaster.evaluate,
-    weights: knownCounts,
+    weights: maskedCounts,
     memory: trainingMemory,
     async samples(source, table) {
       const { windows, series, notices } = await windowsIn(source, table);

@@ -31,10 +31,10 @@ import {
 /** Makes the model of a run, from the record of its training data. */
 export async function openSeries<Settings extends SeriesSettings>(
   problem: SeriesProblem<Settings>,
-  given: Settings,
+  runSettings: Settings,
   record: DataRecord,
 ): Promise<TrainedModel> {
-  const settings = withChosen(given, record.training);
+  const settings = withChosen(runSettings, record.training);
   await loadKind(kindsOf(problem), settings.model ?? defaultModel);
   const { model: key } = keysOf(problem, settings.seed);
   const options = { record, settings, key, ...sizesOf(problem, settings) };

@@ -155,10 +155,10 @@ function contentIn(files: RunFiles): (name: FileName) => FileContent | undefined
   if (!(Symbol.iterator in files)) return (name) => (files as Readonly<Record<string, FileContent>>)[name];
   const list = [...files as Iterable<File>];
   return (name) => {
-    const found = list.filter((file) => file.name === name);
-    if (found.length <= 1) return found[0];
+    const matches = list.filter((file) => file.name === name);
+    if (matches.length <= 1) return matches[0];
     const expected = "the files of one run";
-    throw new WeftError("unreadable-file", `openTrained: ${found.length} files are called ${name}`, {
+    throw new WeftError("unreadable-file", `openTrained: ${matches.length} files are called ${name}`, {
       expected,
       fixes: [`expected ${expected}`],
     });

@@ -69,8 +69,8 @@ function defaultModel(
     chosen.task === "forecast" ? "linear" : "delta",
     ...Object.keys(kinds).filter((name) => name !== autoModel),
   ];
-  const found = names.find((name) => Object.hasOwn(kinds, name));
-  if (found !== undefined) return found;
+  const model = names.find((name) => Object.hasOwn(kinds, name));
+  if (model !== undefined) return model;
   throw new OptionError(
     "unusable-option",
     (write) => `no model can be used for ${write("task")} ${chosen.task ?? "classify"}`,
@@ -156,8 +156,8 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
       "--model ./mine.ts loads a model: the default export of a module (docs/guides/extending.md).",
     ],
     models: kindsOf,
-    async prepare(given, earlier) {
-      const settings = withData(given);
+    async prepare(options, earlier) {
+      const settings = withData(options);
       if (!sourcesOf(settings).data) throw missingData(earlier);
       if (settings.task !== "forecast") {
         return await ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier);

@@ -92,11 +92,11 @@ export function predictorOf<Answer extends Prediction>(
 /** @throws {OptionError} If an option of tables has no effect on a source in memory. */
 export function checkTable(operation: string, source: SeriesSource, table: TableOptions | undefined): void {
   if (table === undefined || typeof source === "string") return;
-  const given = Object.keys(table).filter((name) => table[name as keyof TableOptions] !== undefined);
+  const optionNames = Object.keys(table).filter((name) => table[name as keyof TableOptions] !== undefined);
   const unusable = isSeriesSet(source)
-    ? given
+    ? optionNames
     : "rows" in source || "columns" in source
-    ? given.filter((name) => name === "wide")
+    ? optionNames.filter((name) => name === "wide")
     : [];
   if (unusable.length === 0) return;
   const kind = isSeriesSet(source) ? "a set of series" : "rows in memory";

@@ -17,7 +17,7 @@ import {
 import type { RecordedTraining } from "../record/recorded_training.ts";
 import type { Task } from "../../train/task.ts";
 import { parameterCount } from "../../nn/layer.ts";
-import { type ExtendedSet, withLaterRows } from "../read/given_parts.ts";
+import { type ExtendedSet, withLaterRows } from "../read/held_out_sets.ts";
 import { longestPast, targetChannelsOf, upTo, windowsOf } from "../read/forecast_windows.ts";
 import { requireTargets, untilOf } from "../read/forecast_split.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
@@ -34,7 +34,7 @@ import { autoModel, candidatesIn, choiceOf, withChosen } from "../choose/auto.ts
 import { withComparison } from "../choose/comparison_report.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import type { ForecastTask } from "../choose/compare_forecasts.ts";
-import { knownCounts } from "../targets/metrics/known_errors.ts";
+import { maskedCounts } from "../targets/metrics/masked_errors.ts";
 import { defaultForecaster, digestOfSeries } from "./open_forecast.ts";
 import { recordChannels } from "../read/recorded_channels.ts";
 import {
@@ -98,7 +98,7 @@ interface ForecastData {
   readonly described: readonly string[];
   readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
   readonly recorded: DataRecord["split"]["train"];
-  readonly given: ExtendedSet["until"];
+  readonly requested: ExtendedSet["until"];
   readonly earlier?: DataRecord;
   /** Number of periods between the end of validation and the test; 0 by default. */
   readonly shift?: number;
@@ -109,23 +109,23 @@ async function readForecastData(settings: SeriesSettings, earlier?: DataRecord):
   const sources = sourcesOf(settings);
   const read = await readSeries(sources.data!, options);
   requireValues(read);
-  const { set: made, until } = await withLaterRows(
+  const { set: extended, until } = await withLaterRows(
     read,
     sources,
     (source, columns) => readSeries(source, { ...options, ...columns }),
   );
-  const time = earlier?.time ?? findCalendar(made, settings.calendar);
-  const set = earlier ? inRecordedOrder(made, earlier) : inRecordedTimes(made, time);
+  const time = earlier?.time ?? findCalendar(extended, settings.calendar);
+  const set = earlier ? inRecordedOrder(extended, earlier) : inRecordedTimes(extended, time);
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
-  const given = Object.fromEntries(
-    Object.entries(until).map(([part, end]) => [part, lastTimeBy(end, made, time)]),
+  const requested = Object.fromEntries(
+    Object.entries(until).map(([part, end]) => [part, lastTimeBy(end, extended, time)]),
   );
   const described = [
-    ...describeSeries({ ...made, notices: set.notices }),
+    ...describeSeries({ ...extended, notices: set.notices }),
     ...describeCalendar(time, settings.calendar),
   ];
-  return { set, described, time, recorded, given, earlier };
+  return { set, described, time, recorded, requested, earlier };
 }
 
 /** Last time of the rows of a set up to an end, in the times of a record. */
@@ -138,13 +138,13 @@ function lastTimeBy(end: number, set: SeriesSet, time: ForecastData["time"]): nu
 /** Task of a model. @param training The choice of the model, for the record. */
 async function forecastTask(
   settings: SeriesSettings,
-  { kinds, set, described, time, recorded, given, earlier, shift = 0 }: ForecastData & Kinds,
+  { kinds, set, described, time, recorded, requested, earlier, shift = 0 }: ForecastData & Kinds,
   training?: RecordedTraining,
 ): Promise<ForecastTask> {
   const model = settings.model ?? defaultForecaster;
   const kind = await loadKind(kinds, model);
   const record = earlier ?? {
-    ...await recordOf({ set, time, recorded, given, shift }, settings, kind),
+    ...await recordOf({ set, time, recorded, requested, shift }, settings, kind),
     ...(training ? { training } : {}),
   };
   const forecaster = windowForecaster(settings, record, kind);
@@ -169,11 +169,11 @@ async function forecastTask(
   const width = set.channels.length;
   const batches = mapSplits(windows, forecaster.toBatch);
   /** Errors that the comparison found: the network then learns from the validation part too. */
-  const found = record.training?.errors;
-  const learned = found
+  const comparisonErrors = record.training?.errors;
+  const learned = comparisonErrors
     ? windowsOf(set.series, width, record.windows!, { from: -Infinity, to: until.validation })
     : windows.train;
-  const data = found ? { train: forecaster.toBatch(learned), test: batches.test } : batches;
+  const data = comparisonErrors ? { train: forecaster.toBatch(learned), test: batches.test } : batches;
   // Runs with version 1 of the record were trained with gradients, whatever their model.
   const closed = record.version === 1
     ? undefined
@@ -183,7 +183,7 @@ async function forecastTask(
     description: [
       describeRecord(record),
       ...described,
-      ...((closed || found) && until.validation > until.train
+      ...((closed || comparisonErrors) && until.validation > until.train
         ? ["the final model learns from the training and the validation part"]
         : []),
       ...describeShortSeason(
@@ -206,12 +206,12 @@ async function forecastTask(
     onLoad: () => forecaster.refresh(batches, windows),
     data,
     evaluate: forecaster.evaluate,
-    weights: knownCounts,
+    weights: maskedCounts,
     metric: { name: "loss", mode: "min" },
     async calibrate() {
-      if (found) {
-        forecaster.useCalibration(found);
-        return found;
+      if (comparisonErrors) {
+        forecaster.useCalibration(comparisonErrors);
+        return comparisonErrors;
       }
       const folds = closed?.folds() ?? [{ windows: windows.validation }];
       return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
@@ -249,7 +249,7 @@ async function forecastTask(
 }
 
 async function recordOf(
-  { set, time: { calendar }, recorded, given, shift = 0 }: Omit<ForecastData, "described" | "earlier">,
+  { set, time: { calendar }, recorded, requested, shift = 0 }: Omit<ForecastData, "described" | "earlier">,
   settings: SeriesSettings,
   kind: Pick<WindowModelKind, "contextOf">,
 ): Promise<DataRecord> {
@@ -264,7 +264,7 @@ async function recordOf(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
-  const latest = untilOf(set.series, { span: horizon * gap, width, targetChannels, given });
+  const latest = untilOf(set.series, { span: horizon * gap, width, targetChannels, requested });
   const earlier = shift * (latest.validation - latest.train);
   const until = { train: latest.train - earlier, validation: latest.validation - earlier };
   const train = set.series.map((one) => upTo(until.train, one, width));

@@ -53,9 +53,9 @@ export async function prepareSeries<Settings extends SeriesSettings>(
     ...keysOf(problem, settings.dataSeed ?? dataSeed(settings)),
     model: keysOf(problem, settings.seed).model,
   };
-  const made = await problem.make(settings, keys.data, earlier);
-  requireValues(made);
-  const set = earlier ? await asRecorded(made, earlier) : made;
+  const loaded = await problem.make(settings, keys.data, earlier);
+  requireValues(loaded);
+  const set = earlier ? await asRecorded(loaded, earlier) : loaded;
   const split = earlier?.split ?? await splitSeries(set, keys.split, settings);
   const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
   const seriesOf = (part: readonly RecordedSeries[]) => part.map(({ position }) => dropped.series[position]);
@@ -65,16 +65,18 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   /** Linear models by the series and the channels that they were fitted to: cross-validation asks for each repeatedly. */
   const linearModels = new Map<string, DataRecord["linear"]>();
   const linearFor = (train: readonly RecordedSeries[], record: Parameters<typeof fitSummary>[1]) => {
-    const known = `${JSON.stringify(record.channels)} ${train.map(({ position }) => position)}`;
-    if (!linearModels.has(known)) linearModels.set(known, fitSummary(seriesOf(train), record, isBinary));
-    return linearModels.get(known);
+    const cacheKey = `${JSON.stringify(record.channels)} ${train.map(({ position }) => position)}`;
+    if (!linearModels.has(cacheKey)) {
+      linearModels.set(cacheKey, fitSummary(seriesOf(train), record, isBinary));
+    }
+    return linearModels.get(cacheKey);
   };
   const recordOf = async (
-    given: Settings,
+    runSettings: Settings,
     split: DataRecord["split"],
     training: RecordedTraining,
   ): Promise<DataRecord> => {
-    const settings = withChosen(given, training);
+    const settings = withChosen(runSettings, training);
     const kind = kindNamed(kinds, settings.model ?? defaultModel);
     const condensing = isOwnData ? condensingOf(kind, settings, learnedFrom) : undefined;
     const blockRows = condensing?.by === "means" ? condensing.rows : 1;
@@ -112,8 +114,8 @@ export async function prepareSeries<Settings extends SeriesSettings>(
         : {}),
     };
   };
-  const taskOf = async (given: Settings, record: DataRecord): Promise<SeriesTask> => {
-    const settings = withChosen(given, record.training);
+  const taskOf = async (runSettings: Settings, record: DataRecord): Promise<SeriesTask> => {
+    const settings = withChosen(runSettings, record.training);
     const kind = await loadKind(kinds, settings.model ?? defaultModel);
     const options = {
       record,
@@ -200,13 +202,13 @@ export async function prepareSeries<Settings extends SeriesSettings>(
         search,
         foldIn(key(settings.seed), 2),
       );
-      const found = isCompared
+      const plan = isCompared
         ? await planModel({ problem, settings, candidates, split, isSmall, ...options })
         : await planTraining(problem, settings, { ...options, isClosedForm: task.fit !== undefined });
-      if (!found) return undefined;
-      const isRefit = found.found !== undefined && isSmall;
+      if (!plan) return undefined;
+      const isRefit = plan.found !== undefined && isSmall;
       const final = isRefit ? { ...split, train: learned, validation: [] } : split;
-      const planned = described(await taskOf(settings, await recordOf(settings, final, found)));
+      const planned = described(await taskOf(settings, await recordOf(settings, final, plan)));
       if (isAuto && planned.chosen?.steps) options.onLine?.(planned.chosen.steps);
       return planned;
     },
@@ -220,8 +222,8 @@ function standInOf(kinds: ReturnType<typeof kindsOf>): string {
 }
 
 /** Series of a run's data in the order of the record. */
-async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSet> {
-  const ordered = inRecordedOrder(made, record);
+async function asRecorded(loaded: SeriesSet, record: DataRecord): Promise<SeriesSet> {
+  const ordered = inRecordedOrder(loaded, record);
   const set = record.classes.length > 0 ? withRecordedClasses(ordered, record) : ordered;
   requireSame(set.name, await recordSeries(set), record);
   const positions = new Map(Object.values(record.split).flat().map(({ name, position }) => [name, position]));

@@ -2,7 +2,7 @@
 import type { SeriesSet } from "../../data/series.ts";
 import { DataError } from "../../device/errors.ts";
 import { countLabels } from "../math/class_counts.ts";
-import { withGivenParts } from "../read/given_parts.ts";
+import { withHeldOutSeries } from "../read/held_out_sets.ts";
 import { readSeries } from "../read/read_series.ts";
 import { tableOptions } from "../read/recorded_series.ts";
 import type { DataRecord } from "../record/data_record.ts";
@@ -13,7 +13,7 @@ import { targetsOf } from "./series_problem.ts";
 export async function readTargets(settings: SeriesSettings, earlier?: DataRecord): Promise<SeriesSet> {
   const options = { ...tableOptions(settings, earlier), targets: targetsOf(settings) };
   const sources = sourcesOf(settings);
-  const set = await withGivenParts(
+  const set = await withHeldOutSeries(
     await readSeries(sources.data!, options),
     sources,
     (source, columns) => readSeries(source, { ...options, ...columns }),

@@ -25,11 +25,11 @@ export function classification(
   options: ClassificationOptions,
 ): Task<SeriesBatch, Samples<SeriesBatch>> & SeriesTask {
   const { record, splits, settings, rules, draw } = options;
-  const { toBatch: ___, toSamples, toGroups: _, stream: __, fit, ...found } = classifier({
+  const { toBatch: ___, toSamples, toGroups: _, stream: __, fit, ...rest } = classifier({
     ...options,
     train: splits.train,
   });
-  const { predict, classScores, linearScores, calibrate, evaluatePredictions, ...model } = found;
+  const { predict, classScores, linearScores, calibrate, evaluatePredictions, ...model } = rest;
   const { parameters } = model;
   const { length: samples } = splits.train;
   return {

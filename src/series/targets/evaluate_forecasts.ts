@@ -82,9 +82,9 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   const { windows, record, model } = options;
   const { channels } = record;
   const checked: Pick<ForecastPrediction, "warnings">[] = [];
-  const { measures, baselines, validated } = await measuresOf(options, ({ series, past }, found) => {
+  const { measures, baselines, validated } = await measuresOf(options, ({ series, past }, forecast) => {
     checked.push({
-      warnings: rangeWarnings(record, { ...past, name: series }, forecastColumns(record, found)),
+      warnings: rangeWarnings(record, { ...past, name: series }, forecastColumns(record, forecast)),
     });
   });
   const importanceOf = async () => {
@@ -221,9 +221,9 @@ async function measuresOf(
         const predicted = all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at)));
         const ofBaseline = errorsOf(predicted);
         if (place === names.length - 2 && onError) {
-          const known = part.flatMap(({ at }, i) => Array.from(at, () => horizons[start + i]))
+          const observedHorizons = part.flatMap(({ at }, i) => Array.from(at, () => horizons[start + i]))
             .filter((_, i) => !Number.isNaN(truth[i]));
-          errors.forEach((error, i) => onError(known[i], error, ofBaseline[i]));
+          errors.forEach((error, i) => onError(observedHorizons[i], error, ofBaseline[i]));
         }
         const measures = measure(predicted, ofBaseline);
         // For a forecast without quantiles, the CRPS is the mean absolute error.

@@ -85,9 +85,9 @@ export async function evaluateNumbers(
     Object.entries(baselinePredictions).map(([name, rows]) => [name, measuresOf(rows)]),
   );
   const errors = errorsOf(predicted);
-  const knownTargets = series.map((_, i) => truth.filter((values) => !Number.isNaN(values[i])).length);
+  const targetCounts = series.map((_, i) => truth.filter((values) => !Number.isNaN(values[i])).length);
   /** Mean squared error of each series with a known target, as in validation. */
-  const knownErrors = errors.flatMap((error, i) => knownTargets[i] > 0 ? [error / knownTargets[i]] : []);
+  const meanErrors = errors.flatMap((error, i) => targetCounts[i] > 0 ? [error / targetCounts[i]] : []);
   const importanceOf = () =>
     channelImportance(
       series,
@@ -98,7 +98,7 @@ export async function evaluateNumbers(
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
   const beside = besideValidation(validated, {
     measure: "scaled mse",
-    ...scaledMean(knownErrors),
+    ...scaledMean(meanErrors),
   });
   const itself = { constant: meanBaseline, "last-values": linearBaseline }[model ?? ""];
   const shares = Object.entries(baselinePredictions).map(([name, rows]) =>
@@ -142,12 +142,12 @@ function scaledMean(errors: readonly number[]): Omit<MeasuredMean, "measure"> {
 
 /** Compares the mean squared error with those of baselines. @param shares Its quotient by that of each baseline. */
 function numbersVerdict(shares: readonly (readonly [name: string, share: number])[]): string {
-  const known = shares.filter(([, share]) => Number.isFinite(share));
+  const finite = shares.filter(([, share]) => Number.isFinite(share));
   if (shares.length === 0) return "The model predicts the mean.";
-  if (known.length === 0) return "The targets are constant: the mean predicts them without an error.";
-  const worse = known.filter(([, share]) => share >= 1);
-  const percent = ([name, share]: (typeof known)[number]) => `${formatPercent(share, 1)} of that of ${name}`;
-  const text = known.map(percent).join(" and ");
+  if (finite.length === 0) return "The targets are constant: the mean predicts them without an error.";
+  const worse = finite.filter(([, share]) => share >= 1);
+  const percent = ([name, share]: (typeof finite)[number]) => `${formatPercent(share, 1)} of that of ${name}`;
+  const text = finite.map(percent).join(" and ");
   return worse.length === 0
     ? `The mean squared error is ${text}.`
     : `No better than ${worse.map(([name]) => name).join(" and ")}: the mean squared error is ${text}.`;

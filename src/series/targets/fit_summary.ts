@@ -58,10 +58,10 @@ export function fitSummary(
     return scaledBy(1 / fitTemperature(scores, labels), fit.linear);
   }
   const fits = targets.map((target, k) => {
-    const known = Array.from(some.keys()).filter((i) => !Number.isNaN(some[i].targets![k]));
+    const labelled = Array.from(some.keys()).filter((i) => !Number.isNaN(some[i].targets![k]));
     return usefulFit(
-      known,
-      Float64Array.from(known, (i) => scaledValue(some[i].targets![k], target)),
+      labelled,
+      Float64Array.from(labelled, (i) => scaledValue(some[i].targets![k], target)),
     )?.linear;
   });
   return fits.some((fit) => fit) ? joined(fits) : undefined;

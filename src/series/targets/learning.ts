@@ -128,8 +128,8 @@ export function gradientTraining(
   | "epochs"
 > {
   const { learningRate, patience, depth = 1 } = settings;
-  const { ensemble = 1, found } = record.training ?? {};
-  const { epochs, visits, steps } = lengthOfTraining(settings, samples, found?.steps);
+  const { ensemble = 1, found: crossValidated } = record.training ?? {};
+  const { epochs, visits, steps } = lengthOfTraining(settings, samples, crossValidated?.steps);
   const { length, condensing } = record;
   const readSteps = Math.ceil(length / (condensing?.rows ?? 1));
   // Short series, which are read row by row, keep the full rate.

@@ -57,7 +57,7 @@ export function rangeWarnings(
   predicted: readonly PredictedColumn[] = [],
 ): RangeWarning[] {
   if (!ranges) return [];
-  const found: RangeWarning[] = [];
+  const warnings: RangeWarning[] = [];
   const compare = (
     code: RangeCode,
     range: RecordedRange | null,
@@ -73,7 +73,7 @@ export function rangeWarnings(
       if (distance > farthest) [farthest, value] = [distance, values[i]];
     }
     if (farthest === 0) return;
-    found.push({
+    warnings.push({
       ...{ code, series: series.name },
       ...(column === undefined ? {} : { column }),
       ...{ value, low: range.low, high: range.high },
@@ -95,7 +95,7 @@ export function rangeWarnings(
   for (const { column, values, range } of predicted) {
     compare("prediction-outside", range, predictionBounds, values, { column });
   }
-  return found;
+  return warnings;
 }
 
 const isTime: ReadonlySet<RangeCode> = new Set(["time-outside", "duration-outside", "gap-outside"]);

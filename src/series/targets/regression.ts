@@ -3,7 +3,7 @@ import type { Series, Splits } from "../../data/series.ts";
 import type { Samples, Task } from "../../train/task.ts";
 import { dataOf, type SeriesNetworkOptions } from "../models/series_network.ts";
 import { closedForm, gradientTraining } from "./learning.ts";
-import { knownCounts } from "./metrics/known_errors.ts";
+import { maskedCounts } from "./metrics/masked_errors.ts";
 import { type NumbersBatch, regressor } from "./regressor.ts";
 import type { SeriesTask } from "./score.ts";
 
@@ -31,7 +31,7 @@ export function regression(
     data: dataOf(splits, toSamples),
     onLoad,
     evaluate,
-    weights: knownCounts,
+    weights: maskedCounts,
     metric: { name: "loss", mode: "min" },
     predictValidation: () => numbers(splits.validation),
     predictLinear: linearNumbers && (() => splits.validation.map(linearNumbers)),

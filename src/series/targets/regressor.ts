@@ -4,7 +4,7 @@ import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { NumberPrediction } from "../record/predictions.ts";
 import type { Calibration } from "../../train/task.ts";
-import { knownCounts, knownErrors } from "./metrics/known_errors.ts";
+import { maskedCounts, maskedErrors } from "./metrics/masked_errors.ts";
 import { type CheckedSeries, rangeWarnings, withWarnings } from "./range_warnings.ts";
 import { networkStreams } from "./streams/network_streams.ts";
 import { meanOutput } from "../models/ensemble.ts";
@@ -75,15 +75,15 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     toGroups: (series) => groupsOfOneLength(series, network.lengthOf).map(toSamples),
     evaluate(batch, key) {
       const members = network.memberOutputs(batch, key);
-      const errors = knownErrors(meanOutput(members), batch.targets);
+      const errors = maskedErrors(meanOutput(members), batch.targets);
       if (!key || members.length === 1) return errors;
       // In training each member learns by itself.
       return {
         ...errors,
-        loss: meanOutput(members.map((output) => knownErrors(output, batch.targets).loss)),
+        loss: meanOutput(members.map((output) => maskedErrors(output, batch.targets).loss)),
       };
     },
-    weights: knownCounts,
+    weights: maskedCounts,
     predict,
     numbers: async (series) => (await network.read(series)).map(unscaled),
     linearNumbers: network.linearOf && ((one) => unscaled(network.linearOf!(one))),

@@ -90,10 +90,10 @@ function scoreNumbers(
   const targets = Array.from(outputs[0], (_, target) => target);
   const scaled = targets.map((target) => {
     const values = series.map(({ targets }) => targets?.[target] ?? NaN);
-    const known = values.filter((value) => !Number.isNaN(value));
-    const mean = meanOf(known);
+    const observed = values.filter((value) => !Number.isNaN(value));
+    const mean = meanOf(observed);
     // The variance of a constant target is 0.
-    return { values, mean, variance: meanOf(known.map((value) => (value - mean) ** 2)) || 1 };
+    return { values, mean, variance: meanOf(observed.map((value) => (value - mean) ** 2)) || 1 };
   });
   /** Mean squared error of each series with a known target. */
   const errorsOf = (predicted: (i: number, target: number) => number) =>

@@ -15,13 +15,13 @@ export function seasonalErrorsOf(
     let [sum, count] = [0, 0];
     for (const { times, values } of series) {
       const value = (row: number) => values[row * width + channel];
-      const known = Array.from(times.keys()).filter((row) => !Number.isNaN(value(row)));
+      const observed = Array.from(times.keys()).filter((row) => !Number.isNaN(value(row)));
       let nearest = 0;
-      for (const row of known) {
-        const distance = (i: number) => Math.abs(times[row] - season * gap - times[known[i]]);
-        while (nearest + 1 < known.length && distance(nearest + 1) <= distance(nearest)) nearest++;
+      for (const row of observed) {
+        const distance = (i: number) => Math.abs(times[row] - season * gap - times[observed[i]]);
+        while (nearest + 1 < observed.length && distance(nearest + 1) <= distance(nearest)) nearest++;
         if (distance(nearest) > gap / 2) continue;
-        [sum, count] = [sum + Math.abs(value(row) - value(known[nearest])), count + 1];
+        [sum, count] = [sum + Math.abs(value(row) - value(observed[nearest])), count + 1];
       }
     }
     return sum / count;

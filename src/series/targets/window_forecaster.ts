@@ -29,7 +29,7 @@ import {
 import type { SeriesSettings } from "../record/settings.ts";
 import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { type PredictedColumn, rangeWarnings, withWarnings } from "./range_warnings.ts";
-import { knownErrors } from "./metrics/known_errors.ts";
+import { maskedErrors } from "./metrics/masked_errors.ts";
 import { predicting } from "../record/failed_predictions.ts";
 import { groupsOfOneLength, outputsInBatches, seriesNetwork } from "../models/series_network.ts";
 import { futureCovariatesOf, scalesOf, type WindowBatch, windowBatches } from "../models/window_batches.ts";
@@ -225,9 +225,9 @@ export function windowForecaster(
     toBatches: (windows) => groupsOfOneLength(windows, lengthOf).map(toBatch),
     evaluate(batch, key) {
       const predicted = steps(batch, key);
-      if (!batch.at) return knownErrors(predicted, batch.targets);
+      if (!batch.at) return maskedErrors(predicted, batch.targets);
       const valuesAtOrigin = batch.grid.slice(1, -1).mul(batch.scale).add(batch.level);
-      return knownErrors(atTimes(concatenate([valuesAtOrigin, predicted], 1), batch.at), batch.targets);
+      return maskedErrors(atTimes(concatenate([valuesAtOrigin, predicted], 1), batch.at), batch.targets);
     },
     forecast,
     async predict(series) {

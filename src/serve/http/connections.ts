@@ -208,11 +208,11 @@ function oldest(
   open: ReadonlySet<Connection>,
   isCandidate: (connection: Connection) => boolean,
 ): Connection | undefined {
-  let found: Connection | undefined;
+  let idlest: Connection | undefined;
   for (const connection of open) {
-    if (isCandidate(connection) && !(found && found.activeAt <= connection.activeAt)) found = connection;
+    if (isCandidate(connection) && !(idlest && idlest.activeAt <= connection.activeAt)) idlest = connection;
   }
-  return found;
+  return idlest;
 }
 
 function turn(milliseconds: number): Promise<void> {

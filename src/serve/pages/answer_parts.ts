@@ -15,7 +15,7 @@ import { describeWarnings } from "../../series/targets/range_warnings.ts";
 import { timeAxis } from "../../series/targets/time_axis.ts";
 
 /** A past answer, for the page with the latest answers. */
-export interface GivenAnswer {
+export interface RecentAnswer {
   /** Time of the answer in ISO 8601. */
   readonly at: string;
   /** The answer. */
@@ -57,7 +57,7 @@ export function answersPart(answers: readonly Prediction[], notices: readonly st
 }
 
 /** The latest answers as a table. */
-export function latestPart(latest: readonly GivenAnswer[]): string {
+export function latestPart(latest: readonly RecentAnswer[]): string {
   if (latest.length === 0) return "<p>No answers yet.</p>";
   return renderTable({
     head: ["time (UTC)", "series", "answer"],

@@ -61,13 +61,13 @@ export function gauges(
 
 /** Makes a histogram of latencies in seconds, by labels. */
 export function histogram(name: string, help: string): Histogram {
-  const known = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
+  const records = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
   return {
     observe: (value, labels = {}) => {
       const key = labelsText(labels);
-      let record = known.get(key);
+      let record = records.get(key);
       if (!record) {
-        known.set(key, record = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
+        records.set(key, record = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
       }
       const place = bounds.findIndex((bound) => value <= bound);
       record.counts[place < 0 ? bounds.length : place]++;
@@ -78,7 +78,7 @@ export function histogram(name: string, help: string): Histogram {
         name,
         "histogram",
         help,
-        Array.from(known, ([key, { labels, counts, sum }]) => {
+        Array.from(records, ([key, { labels, counts, sum }]) => {
           let total = 0;
           const buckets = [...bounds, "+Inf"].map((le, i) =>
             `${name}_bucket${labelsText({ ...labels, le })} ${total += counts[i]}`

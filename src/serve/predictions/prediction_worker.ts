@@ -17,13 +17,15 @@ const idleAfter = 2000;
 /**
  * Computes predictions in this thread, which the server has started.
  *
- * @param known Known experiments, or a function that loads those that a run may need.
+ * @param experimentSource Known experiments, or a function that loads those that a run may need.
  */
 export async function computePredictions(
-  known: readonly Experiment[] | ((name: string) => Promise<readonly Experiment[]>),
+  experimentSource: readonly Experiment[] | ((name: string) => Promise<readonly Experiment[]>),
 ): Promise<void> {
   const { config, folder, limits } = workerData as PredictionStart;
-  const experiments = typeof known === "function" ? await known(config.experiment) : known;
+  const experiments = typeof experimentSource === "function"
+    ? await experimentSource(config.experiment)
+    : experimentSource;
   const reply = (message: PredictionReply, transfer: ArrayBuffer[] = []) =>
     parentPort!.postMessage(message, transfer);
   const run = await openBest<TrainedModel, DataRecord>(

@@ -190,7 +190,7 @@ async function replay(
 
 /** The newest complete file. */
 async function newestOf(files: readonly Deno.FsFile[]) {
-  const found = (await Promise.all(files.map(async (file, place) => {
+  const complete = (await Promise.all(files.map(async (file, place) => {
     const { size } = await file.stat();
     const bytes = new Uint8Array(size);
     for (let at = 0; at < size;) at += await file.read(bytes.subarray(at)) ?? size;
@@ -203,7 +203,7 @@ async function newestOf(files: readonly Deno.FsFile[]) {
     }
     return { place, head, lines: lines.map(parseJson).filter(isLine) };
   }))).filter((one) => one !== undefined);
-  return found.sort((a, b) => b.head.number - a.head.number).at(0);
+  return complete.sort((a, b) => b.head.number - a.head.number).at(0);
 }
 
 const completeLine = '{"complete":true}';

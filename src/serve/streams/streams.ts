@@ -2,7 +2,7 @@
 import type { DataRecord } from "../../series/record/data_record.ts";
 import {
   type ColumnNames,
-  type GivenObservation,
+  type NamedObservation,
   observationsReader,
 } from "../../series/run/observation_stream.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../../series/record/predictions.ts";
@@ -224,9 +224,9 @@ export function streamsOf(service: StreamService): Streams {
     }
   };
 
-  const observe = async (given: GivenObservation, client: Client): Promise<Message> => {
-    const { series, time } = given;
-    const observation = await reading.read(given);
+  const observe = async (input: NamedObservation, client: Client): Promise<Message> => {
+    const { series, time } = input;
+    const observation = await reading.read(input);
     const { count, answer } = await push(series, client, observation.time, observation.values);
     service.onPredictions([answer], 1);
     return { type: "answer", time, count, new: count === 1, answer };
@@ -326,7 +326,7 @@ function nameOf(series: unknown, most: number): string {
   throw new RequestError(400, `expected series, a name of 1 to ${most} characters`);
 }
 
-function observationOf({ time, values }: Record<string, unknown>, series: string): GivenObservation {
+function observationOf({ time, values }: Record<string, unknown>, series: string): NamedObservation {
   if (typeof time !== "number" && typeof time !== "string") {
     throw new RequestError(400, "expected time, a number or a date");
   }

@@ -7,7 +7,7 @@
  * coefficients do not depend on the unit of the values. Differences and seasonal differences are multiplied out
  * into the coefficients pi.
  */
-import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
+import { countObserved, type HistoryForecast } from "./smoothed_forecast.ts";
 import { exp, log } from "../../math/elementary.ts";
 
 /** Coefficients of an autoregression. */
@@ -37,7 +37,7 @@ const priorErrors = 4;
 /** Scales a history, or its logarithms, to mean 0 and standard deviation 1. */
 export function scaledHistory(y: Float64Array, isLog: boolean): ScaledHistory {
   const values = isLog ? y.map(log) : y;
-  const count = Math.max(1, countKnown(y));
+  const count = Math.max(1, countObserved(y));
   const mean = values.reduce((sum, value) => sum + (value || 0), 0) / count;
   const variance = values.reduce((sum, value) => sum + ((value - mean) ** 2 || 0), 0) / count;
   // A constant history can have a small variance from rounding errors. Treat it as 0.

@@ -40,8 +40,8 @@ export function fitAutoregression(
   season: number,
   order: number = autoregressionOrder(season),
 ): Autoregression {
-  const known = y.filter((value) => !Number.isNaN(value));
-  const isPositive = known.every((value) => value > 0);
+  const observed = y.filter((value) => !Number.isNaN(value));
+  const isPositive = observed.every((value) => value > 0);
   const isSeasonal = season > 1 && y.length >= minSeasons * season;
   const most = Math.floor(maxLagShare * y.length);
   const first = Math.min(most, isSeasonal ? autoregressionOrder(season) : maxOrder + 1);

@@ -17,16 +17,16 @@ const [maxFitted, minSeasons] = [500, 10];
  */
 export function fitSmoothing(y: Float64Array, season: number): SmoothingForm {
   const recent = y.subarray(Math.max(0, y.length - Math.max(maxFitted, minSeasons * season)));
-  const known = recent.filter((value) => !Number.isNaN(value));
-  const isPositive = known.length > 0 && known.every((value) => value > 0);
+  const observed = recent.filter((value) => !Number.isNaN(value));
+  const isPositive = observed.length > 0 && observed.every((value) => value > 0);
   const candidates = [false, ...(isPositive ? [true] : [])].flatMap((isLog) => {
     const values = isLog ? recent.map(log) : recent;
     // Densities of logarithms are compared with those of the values: d(log y) / dy = 1 / y.
-    const jacobian = isLog ? 2 * known.reduce((sum, value) => sum + log(value), 0) : 0;
-    const periods = known.length > 2 * season && season > 1 ? [1, season] : [1];
+    const jacobian = isLog ? 2 * observed.reduce((sum, value) => sum + log(value), 0) : 0;
+    const periods = observed.length > 2 * season && season > 1 ? [1, season] : [1];
     return periods.flatMap((period) =>
       trends.map((trend) => {
-        const { smoothing, criterion } = fitForm(values, known.length, period, trend);
+        const { smoothing, criterion } = fitForm(values, observed.length, period, trend);
         return { form: { ...smoothing, isLog }, criterion: criterion + jacobian };
       })
     );
@@ -40,7 +40,7 @@ const trends = ["none", "linear", "damped"] as const;
 /** Range of phi of a damped trend. */
 const [leastDamping, mostDamping] = [0.8, 0.98];
 
-function fitForm(y: Float64Array, known: number, period: number, trend: typeof trends[number]) {
+function fitForm(y: Float64Array, observedCount: number, period: number, trend: typeof trends[number]) {
   const isSeasonal = period > 1;
   const smoothingAt = (point: readonly number[]): Smoothing => {
     const rest = point.map(logistic);
@@ -71,7 +71,7 @@ function fitForm(y: Float64Array, known: number, period: number, trend: typeof t
   ]);
   const { point, value } = minimise(errorAt, starts);
   const estimated = point.length + 1 + (trend === "none" ? 0 : 1) + (isSeasonal ? period - 1 : 0) + 1;
-  return { smoothing: smoothingAt(point), criterion: correctedAkaike(value, known, estimated) };
+  return { smoothing: smoothingAt(point), criterion: correctedAkaike(value, observedCount, estimated) };
 }
 
 function logistic(x: number): number {

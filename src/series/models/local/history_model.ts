@@ -3,7 +3,7 @@ import { layer, parameter } from "../../../nn/layer.ts";
 import { tensor, zeros } from "../../../tensor/creation.ts";
 import type { ForecastWindow } from "../../read/forecast_windows.ts";
 import { historyOf, wholePast, withWholeSeason } from "../../read/histories.ts";
-import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
+import { countObserved, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "../../math/select_evenly.ts";
 import type { FitData, HostModel, WindowInputs, WindowModel, WindowModelSizes } from "../forecaster.ts";
 
@@ -72,9 +72,9 @@ export function historyModel<Form>(
     reads: "histories",
     load,
     forecast(window) {
-      const known = forecasts.get(window) ?? forecastAll(window);
-      forecasts.set(window, known);
-      return known;
+      const forecast = forecasts.get(window) ?? forecastAll(window);
+      forecasts.set(window, forecast);
+      return forecast;
     },
   };
 
@@ -92,7 +92,7 @@ export function historyModel<Form>(
       const fits: { row: number; y: Float64Array; form: Form }[] = [];
       for (const { row, past } of pasts) {
         const y = historyIn(past, channel);
-        if (countKnown(y) === 0) continue;
+        if (countObserved(y) === 0) continue;
         fits.push({ row, y, form: method.fit(y) });
         if (performance.now() - turned > turnInterval) {
           await new Promise((resolve) => setTimeout(resolve));

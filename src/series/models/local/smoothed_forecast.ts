@@ -37,7 +37,7 @@ export function forecastHistory(
   const steps = isLog ? smoothed.map(exp) : smoothed;
   const prior = relativeDeviation * (isLog ? 1 : meanAbsolute(y));
   // Degrees of freedom: each number of the initial state takes one.
-  const free = Math.max(0, countKnown(y) - 2 - form.period);
+  const free = Math.max(0, countObserved(y) - 2 - form.period);
   const variance = (sumOfSquares(errors) + priorErrors * prior ** 2) / (free + priorErrors);
   const growth = growthOf(form, horizon);
   return {
@@ -49,7 +49,7 @@ export function forecastHistory(
 /** Standard deviation of the errors of one step, in the unit of `relativeDeviation`. */
 export function relativeDeviationOf(form: SmoothingForm, y: Float64Array): number {
   const { errors } = smoothHistory(form, form.isLog ? y.map(log) : y);
-  const standardDeviation = Math.sqrt(sumOfSquares(errors) / Math.max(1, countKnown(y) - 2 - form.period));
+  const standardDeviation = Math.sqrt(sumOfSquares(errors) / Math.max(1, countObserved(y) - 2 - form.period));
   return form.isLog ? standardDeviation : standardDeviation / (meanAbsolute(y) || 1);
 }
 
@@ -70,11 +70,11 @@ function growthOf(
 }
 
 /** Number of values that are not missing. */
-export function countKnown(y: Float64Array): number {
+export function countObserved(y: Float64Array): number {
   return y.reduce((count, value) => count + (Number.isNaN(value) ? 0 : 1), 0);
 }
 
 function meanAbsolute(y: Float64Array): number {
   const sum = y.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : Math.abs(value)), 0);
-  return sum / Math.max(1, countKnown(y));
+  return sum / Math.max(1, countObserved(y));
 }

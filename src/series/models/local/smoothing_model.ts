@@ -1,7 +1,7 @@
 /** Exponential smoothing and the seasonal naive forecast as models of users' own series. */
 import { fitSmoothing } from "./fit_smoothing.ts";
 import { type HistoryMethod, historyModel } from "./history_model.ts";
-import { countKnown, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
+import { countObserved, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
 import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
 import type { WindowModel, WindowModelSizes } from "../forecaster.ts";
 import { log } from "../../math/elementary.ts";
@@ -51,9 +51,9 @@ function smoothingModel(
     cost({ form }, y) {
       const isLog = form.isLog && !y.some((value) => value <= 0);
       const values = isLog ? y.map(log) : y;
-      const jacobian = isLog ? values.reduce((sum, value) => sum + (value || 0), 0) / countKnown(y) : 0;
+      const jacobian = isLog ? values.reduce((sum, value) => sum + (value || 0), 0) / countObserved(y) : 0;
       const { errors } = smoothHistory(form, values);
-      return log(Math.max(sumOfSquares(errors) / countKnown(y), 1e-300)) / 2 + jacobian;
+      return log(Math.max(sumOfSquares(errors) / countObserved(y), 1e-300)) / 2 + jacobian;
     },
   };
   return historyModel(sizes, method);

@@ -113,10 +113,10 @@ function pastFeatures({ context, season }: FeatureSizes): ForecastFeature[] {
 
 /** Mean and standard deviation of the known values among the last ones. */
 function momentsOf({ values }: ChannelPast, length: number): { mean: number; standardDeviation: number } {
-  const known = values.subarray(values.length - length).filter((value) => !Number.isNaN(value));
-  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-  const squares = known.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, standardDeviation: Math.sqrt(squares / known.length) };
+  const observed = values.subarray(values.length - length).filter((value) => !Number.isNaN(value));
+  const mean = observed.reduce((sum, value) => sum + value, 0) / observed.length;
+  const squares = observed.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, standardDeviation: Math.sqrt(squares / observed.length) };
 }
 
 /** The season, and the day for a season of a week, in steps. */
@@ -139,12 +139,12 @@ function periodFeatures(period: number, context: number): ForecastFeature[] {
     {
       name: `mean of values whole periods of ${period} steps before`,
       ofStep({ values }, step) {
-        let [sum, known] = [0, 0];
+        let [sum, terms] = [0, 0];
         for (let at = periodStep(step, period, context); at >= 0 && !Number.isNaN(values[at]); at -= period) {
           sum += values[at];
-          known++;
+          terms++;
         }
-        return sum / known;
+        return sum / terms;
       },
     },
   ];

@@ -47,32 +47,37 @@ export function summaryFeatures(
   const duration = end - times[0];
   const starts = windows.map(({ share }) => end - share * duration);
   const features = channels.flatMap(({ role }, c) => {
-    const known = knownOf(times, values, c, channels.length);
-    const { length } = known.times;
-    if (role === "static") return length > 0 ? [known.values[0]] : [NaN];
-    const [first, last] = length > 0 ? [known.values[0], known.values[length - 1]] : [NaN, NaN];
+    const observed = observedValues(times, values, c, channels.length);
+    const { length } = observed.times;
+    if (role === "static") return length > 0 ? [observed.values[0]] : [NaN];
+    const [first, last] = length > 0 ? [observed.values[0], observed.values[length - 1]] : [NaN, NaN];
     return [
-      ...[last, first, last - first, length > 0 ? end - known.times[length - 1] : NaN],
-      ...[-Infinity, ...starts].flatMap((start) => windowFeatures(known, start)),
+      ...[last, first, last - first, length > 0 ? end - observed.times[length - 1] : NaN],
+      ...[-Infinity, ...starts].flatMap((start) => windowFeatures(observed, start)),
     ];
   });
   return Float64Array.of(...features, times.length, duration);
 }
 
 /** Known values of a channel, with their times. */
-interface KnownValues {
+interface ObservedValues {
   readonly times: Float64Array;
   readonly values: Float64Array;
 }
 
-function knownOf(times: Float64Array, values: Float64Array, channel: number, channels: number): KnownValues {
+function observedValues(
+  times: Float64Array,
+  values: Float64Array,
+  channel: number,
+  channels: number,
+): ObservedValues {
   const column = times.map((_, i) => values[i * channels + channel]);
-  const isKnown = (i: number) => !Number.isNaN(column[i]);
-  return { times: times.filter((_, i) => isKnown(i)), values: column.filter((_, i) => isKnown(i)) };
+  const isObserved = (i: number) => !Number.isNaN(column[i]);
+  return { times: times.filter((_, i) => isObserved(i)), values: column.filter((_, i) => isObserved(i)) };
 }
 
 /** Features of the values from a time on, in the order of {@linkcode ofWindow}. */
-function windowFeatures({ times, values }: KnownValues, start: number): number[] {
+function windowFeatures({ times, values }: ObservedValues, start: number): number[] {
   let first = 0;
   while (first < times.length && times[first] < start) first++;
   const count = times.length - first;

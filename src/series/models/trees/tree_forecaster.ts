@@ -52,21 +52,21 @@ export function treeForecaster(windowSizes: WindowModelSizes): WindowModel {
       forecasts = new WeakMap();
     },
     forecast(window) {
-      const known = forecasts.get(window);
-      if (known) return known;
-      const found = Array.from({ length: channels }, () => ({ steps: new Float64Array(horizon) }));
+      const cached = forecasts.get(window);
+      if (cached) return cached;
+      const forecast = Array.from({ length: channels }, () => ({ steps: new Float64Array(horizon) }));
       const pasts = channelPasts(window, windowSizes);
       const outputs = trees && predictTrees(trees, columnsOf(pasts));
       pasts.forEach((past, i) => {
         const { channel, mean, standardDeviation } = past;
-        const { steps } = found[channel];
+        const { steps } = forecast[channel];
         steps.forEach((_, h) => {
           const scaled = naiveValue(past, h + 1, season) + (outputs?.[i * horizon + h] ?? 0);
           steps[h] = mean + standardDeviation * scaled;
         });
       });
-      forecasts.set(window, found);
-      return found;
+      forecasts.set(window, forecast);
+      return forecast;
     },
   };
 
@@ -85,15 +85,15 @@ export function treeForecaster(windowSizes: WindowModelSizes): WindowModel {
         weights[i * horizon + h] = weight;
       });
     });
-    const known = Int32Array.from(targets.keys()).filter((row) => !Number.isNaN(targets[row]));
-    const knownOf = (column: Float64Array) => Float64Array.from(known, (row) => column[row]);
+    const labelled = Int32Array.from(targets.keys()).filter((row) => !Number.isNaN(targets[row]));
+    const labelledRows = (column: Float64Array) => Float64Array.from(labelled, (row) => column[row]);
     // Without a known target, the forecast is naive: trees learn a difference of 0 from one row without features.
-    const isEmpty = known.length === 0;
+    const isEmpty = labelled.length === 0;
     const { fitBoostedTrees } = await import("../../math/boosted_trees.ts");
     const fitted = await fitBoostedTrees(
-      isEmpty ? features.map(() => Float64Array.of(NaN)) : columnsOf(pasts).map(knownOf),
-      isEmpty ? Float64Array.of(0) : knownOf(targets),
-      { loss: "squared", ...sizes, ...(isEmpty ? {} : { weights: knownOf(weights) }) },
+      isEmpty ? features.map(() => Float64Array.of(NaN)) : columnsOf(pasts).map(labelledRows),
+      isEmpty ? Float64Array.of(0) : labelledRows(targets),
+      { loss: "squared", ...sizes, ...(isEmpty ? {} : { weights: labelledRows(weights) }) },
     );
     trees = stored.store([fitted]);
     forecasts = new WeakMap();

@@ -46,13 +46,13 @@ export function treeNetwork(
   const { length: count } = summaryNames(channels);
   let trees: BoostedTrees | undefined;
   /** Features of series that were read before. Reports and evaluations read the same series several times. */
-  const known = new WeakMap<Series, Float64Array>();
+  const featureCache = new WeakMap<Series, Float64Array>();
   const featuresOf = (series: Series): Float64Array => {
-    const before = known.get(series);
+    const before = featureCache.get(series);
     if (before) return before;
     // The thresholds between features are stored in float32.
     const features = summaryFeatures(series, channels).map(finiteFloat32);
-    known.set(series, features);
+    featureCache.set(series, features);
     return features;
   };
   const columnsOf = (series: readonly Series[]) => {
@@ -60,10 +60,10 @@ export function treeNetwork(
     return Array.from({ length: count }, (_, feature) => Float64Array.from(rows, (row) => row[feature]));
   };
   /** Logits of two classes add up to 0. */
-  const outputsOf = (found: Float64Array) =>
+  const outputsOf = (predictions: Float64Array) =>
     fitted === outputs
-      ? found
-      : Float64Array.from({ length: 2 * found.length }, (_, i) => (i % 2 - 0.5) * found[i >> 1]);
+      ? predictions
+      : Float64Array.from({ length: 2 * predictions.length }, (_, i) => (i % 2 - 0.5) * predictions[i >> 1]);
   const read = (series: readonly Series[]) => outputsOf(predictTrees(trees!, columnsOf(series)));
   return {
     parameters,
@@ -77,8 +77,8 @@ export function treeNetwork(
     outputs: ({ coeffs }) => coeffs,
     lengthOf: () => 1,
     read(series) {
-      const found = Float32Array.from(read(series));
-      return Promise.resolve(series.map((_, i) => found.slice(i * outputs, (i + 1) * outputs)));
+      const values = Float32Array.from(read(series));
+      return Promise.resolve(series.map((_, i) => values.slice(i * outputs, (i + 1) * outputs)));
     },
     async fit(series, targets) {
       const columns = columnsOf(series);

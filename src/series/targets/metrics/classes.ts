@@ -63,10 +63,10 @@ export function logLoss(rows: Rows, labels: ArrayLike<number>): number {
  */
 function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   const all = Array.from(labels);
-  const known =
+  const rankable =
     rows[0]?.map((_, k) => k).filter((k) => all.includes(k) && all.some((label) => label !== k)) ??
       [];
-  const areas = known.map((k) => rocAuc(rows.map((row) => row[k]), all.map((label) => +(label === k))));
+  const areas = rankable.map((k) => rocAuc(rows.map((row) => row[k]), all.map((label) => +(label === k))));
   return areas.reduce((sum, area) => sum + area, 0) / areas.length;
 }
 
@@ -75,15 +75,15 @@ function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
  * the probabilities above (m - 1) / `bins` and up to m / `bins`. Empty bins are omitted.
  */
 export function reliability(rows: Rows, labels: ArrayLike<number>, bins = 10): ReliabilityBin[] {
-  const found = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
+  const allBins = Array.from({ length: bins }, () => ({ confidence: 0, right: 0, count: 0 }));
   rows.forEach((row, i) => {
     const top = argmax(row);
-    const bin = found[Math.max(0, Math.ceil(row[top] * bins) - 1)];
+    const bin = allBins[Math.max(0, Math.ceil(row[top] * bins) - 1)];
     bin.confidence += row[top];
     bin.right += +(top === labels[i]);
     bin.count++;
   });
-  return found.filter(({ count }) => count > 0).map(({ confidence, right, count }) => ({
+  return allBins.filter(({ count }) => count > 0).map(({ confidence, right, count }) => ({
     confidence: confidence / count,
     accuracy: right / count,
     count,

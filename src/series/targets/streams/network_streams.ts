@@ -103,7 +103,7 @@ function isBlock(value: unknown, channels: number, most: number): boolean {
     isRow(counts);
 }
 
-type Push = (row: number[], known: unknown) => Promise<StreamedOutputs>;
+type Push = (row: number[], state: unknown) => Promise<StreamedOutputs>;
 
 /** Number of rows of a full batch, and the longest wait for more rows in milliseconds. */
 const [fullBatch, gatherTime] = [16, 8];
@@ -113,7 +113,7 @@ const [fullBatch, gatherTime] = [16, 8];
  * arrive, the next batch waits for more, since small batches take as much time as large ones.
  */
 function batched(push: SeriesStreams["push"]): Push {
-  let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
+  let waiting: { row: number[]; state: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
   let isRunning = false;
   let onFull = () => {};
   const gathered = (milliseconds: number) =>
@@ -134,7 +134,7 @@ function batched(push: SeriesStreams["push"]): Push {
       size = batch.length;
       waiting = [];
       try {
-        const results = await push(batch.map(({ row }) => row), batch.map(({ known }) => known));
+        const results = await push(batch.map(({ row }) => row), batch.map(({ state }) => state));
         batch.forEach(({ done }, i) => done.resolve(results[i]));
       } catch (error) {
         batch.forEach(({ done }) => done.reject(error));
@@ -142,9 +142,9 @@ function batched(push: SeriesStreams["push"]): Push {
     }
     isRunning = false;
   };
-  return (row, known) => {
+  return (row, state) => {
     const done = Promise.withResolvers<StreamedOutputs>();
-    waiting.push({ row, known, done });
+    waiting.push({ row, state, done });
     if (!isRunning) void run();
     else if (waiting.length >= fullBatch) onFull();
     return done.promise;

@@ -30,7 +30,7 @@ export function streamsOf<State extends PredictionStreamState>(
   return (series, saved) => {
     if (saved) check(series, saved as State);
     let state = new Promise<State | undefined>((resolve) => resolve(saved as State | undefined));
-    const advance = async (known: State | undefined, time: number, values: readonly number[]) => {
+    const advance = async (previous: State | undefined, time: number, values: readonly number[]) => {
       if (values.length !== channels.length) {
         throw new DataError(
           "invalid-observation",
@@ -39,7 +39,7 @@ export function streamsOf<State extends PredictionStreamState>(
           }, NaN where nothing was observed`,
         );
       }
-      const last = known ? lastTime(series, known) : -Infinity;
+      const last = previous ? lastTime(series, previous) : -Infinity;
       if (!Number.isFinite(time) || time <= last) {
         const expected = `a time later than ${Number.isFinite(last) ? textOf(last) : last}`;
         const text = Number.isFinite(time) ? textOf(time) : `${time}`;
@@ -47,22 +47,22 @@ export function streamsOf<State extends PredictionStreamState>(
           expected,
         });
       }
-      const [prediction, next] = await step(series, time, values, known);
-      return { prediction, next: { count: 1 + (known?.count ?? 0), ...next } as State };
+      const [prediction, next] = await step(series, time, values, previous);
+      return { prediction, next: { count: 1 + (previous?.count ?? 0), ...next } as State };
     };
     return {
       series,
-      async push(time, given) {
+      async push(time, observation) {
         // Copy the values: the caller may overwrite the array before its turn.
-        const values = Array.from(given);
+        const values = Array.from(observation);
         const before = state;
-        const done = before.then((known) => advance(known, time, values));
+        const done = before.then((previous) => advance(previous, time, values));
         state = done.then(({ next }) => next, () => before);
         return (await done).prediction;
       },
       async save() {
-        const known = await state;
-        if (known) return copyOf(known);
+        const current = await state;
+        if (current) return copyOf(current);
         throw new DataError("empty-series", `series "${series}": there was no observation yet`);
       },
     };

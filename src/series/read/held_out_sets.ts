@@ -15,7 +15,7 @@ type ReadPart = (
 ) => Promise<SeriesSet>;
 
 /** Reads the sets of the options `validation` and `test` in the form of a set: the same channels, times and classes. */
-async function readGivenParts(
+async function readHeldOut(
   set: SeriesSet,
   sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
@@ -47,12 +47,12 @@ function inOrderOf({ channels, kinds, times, classes }: SeriesSet, set: SeriesSe
  * Appends the series of the options `validation` and `test` to a set. Their names begin with `validation` and
  * `test`, since the files may use the same names.
  */
-export async function withGivenParts(
+export async function withHeldOutSeries(
   set: SeriesSet,
   sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
 ): Promise<SeriesSet> {
-  const { validation, test } = await readGivenParts(set, sources, read);
+  const { validation, test } = await readHeldOut(set, sources, read);
   const named = (part: string, { series }: SeriesSet) =>
     series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
   const training = set.series.slice(0, set.testFrom);
@@ -86,7 +86,7 @@ export async function withLaterRows(
   sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
 ): Promise<ExtendedSet> {
-  const { validation, test } = await readGivenParts(set, sources, read);
+  const { validation, test } = await readHeldOut(set, sources, read);
   if (validation && !test) {
     throw new OptionError(
       "missing-option",
