@@ -10,7 +10,7 @@ import { csvOf } from "../src/series/read/csv.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
 import { ownSeries, ownSeriesWith } from "../src/series/run/own_series.ts";
 import { requireClasses } from "../src/series/run/read_targets.ts";
-import { typicalDuration } from "../src/series/models/pace.ts";
+import { typicalDuration } from "../src/series/models/slope_scale.ts";
 import { typicalGap, typicalSpan } from "../src/series/read/spans.ts";
 import { selectEvenly } from "../src/series/math/select_evenly.ts";
 import type { ClassPrediction, ForecastPrediction, Prediction } from "../src/series/record/predictions.ts";

@@ -4,8 +4,8 @@ import { classifier } from "../../src/series/targets/classifier.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { regressor } from "../../src/series/targets/regressor.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
-import { condense, condensingOf } from "../../src/series/models/condense.ts";
-import { paceFor, typicalDuration } from "../../src/series/models/pace.ts";
+import { downsample, downsamplingOf } from "../../src/series/models/downsample.ts";
+import { paceFor, typicalDuration } from "../../src/series/models/slope_scale.ts";
 import { typicalSpan } from "../../src/series/read/spans.ts";
 import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
 import { loadKind } from "../../src/series/models/model_settings.ts";
@@ -35,16 +35,16 @@ async function noise(count: number, length: number): Promise<Series[]> {
 /**
  * Losses of an untrained model on series, in units of the loss of guessing: of classes and of numbers.
  *
- * @param isCondensed Whether long series are condensed.
+ * @param isDownsampled Whether long series are downsampled.
  */
 async function firstLosses(
   model: string,
   series: readonly Series[],
-  isCondensed: boolean,
+  isDownsampled: boolean,
 ): Promise<number[]> {
   const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
   const kind = await loadKind(neuralModels, model);
-  const condensing = isCondensed ? condensingOf(kind, settings, series) : undefined;
+  const condensing = isDownsampled ? downsamplingOf(kind, settings, series) : undefined;
   const rows = condensing?.by === "means" ? condensing.rows : 1;
   const channels = ["x", "y"].map((name) => ({ ...channel, standardDeviation: rows ** -0.5, name }));
   const length = series[0].times.length;
@@ -52,11 +52,11 @@ async function firstLosses(
     ...{ kind: "number", origin: "first observation of each series" } as const,
     scale: typicalDuration / typicalSpan(series),
   };
-  const condensed = series.map((one) => condense(one, channels.length, rows));
+  const downsampled = series.map((one) => downsample(one, channels.length, rows));
   const record: DataRecord = {
     ...{ version: 2, split: { train: [], validation: [], test: [] }, ignored: [], channels, length, time },
     condensing,
-    pace: await paceFor(kind, condensed, { channels, time, condensing }, settings),
+    pace: await paceFor(kind, downsampled, { channels, time, condensing }, settings),
     classes: ["a", "b", "c"],
     targets: [{ name: "n", mean: 0, standardDeviation: 1 }],
   };
@@ -70,8 +70,8 @@ async function firstLosses(
 }
 
 for (const model of Object.keys(neuralModels)) {
-  const check = async (length: number, isCondensed = false) => {
-    const losses = await firstLosses(model, await noise(12, length), isCondensed);
+  const check = async (length: number, isDownsampled = false) => {
+    const losses = await firstLosses(model, await noise(12, length), isDownsampled);
     assert.ok(losses.every((loss) => loss < mostLoss), `${losses}`);
   };
   Deno.test(`the first loss of ${model} is about the loss of guessing on 20 rows`, () => check(20));

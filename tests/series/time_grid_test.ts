@@ -4,7 +4,7 @@ import { classifier } from "../../src/series/targets/classifier.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { neuralModels } from "../../src/series/models/neural/neural_models.ts";
-import { paceOf } from "../../src/series/models/pace.ts";
+import { paceOf } from "../../src/series/models/slope_scale.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { gridOf, onGrid, recordClock } from "../../src/series/read/time_grid.ts";
 import { key } from "../../src/tensor/random.ts";

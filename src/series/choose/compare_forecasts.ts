@@ -28,7 +28,7 @@ type TaskOf = (settings: SeriesSettings, earlier: number) => Promise<ForecastTas
 const reported = ["mase", "mae"] as const;
 
 /** Share of the epochs of the first look at a model that is trained with gradients. */
-const lookShare = 0.25;
+const trialShare = 0.25;
 
 /** A candidate with its errors. */
 type Scored = Errors & {
@@ -66,10 +66,10 @@ export async function compareForecasts(
   const compared: ComparedModel[] = [];
   const scores: Scored[] = [];
   const failures: unknown[] = [];
-  for (const [place, candidate] of candidates.entries()) {
+  for (const [index, candidate] of candidates.entries()) {
     const before = budget.left;
     const leader = chooseSimplest(scores)?.best;
-    const result = await scoreCandidate({ settings, candidate, taskOf, budget, leader, isFirst: place === 0 })
+    const result = await scoreCandidate({ settings, candidate, taskOf, budget, leader, isFirst: index === 0 })
       .catch((error) => {
         const reason = failureOf(error);
         if (reason === undefined) throw error;
@@ -187,20 +187,20 @@ async function scoreCandidate(
     return await scoreOf(shortened, { candidate, epochs, ...(isWhole ? {} : { steps }) });
   };
   if (epochs !== undefined) return await train(epochs);
-  const first = Math.ceil(lookShare * (settings.epochs ?? 1));
+  const first = Math.ceil(trialShare * (settings.epochs ?? 1));
   const affordable = (epochs: number) => {
     const forecasts = task.seconds(0);
     const most = Math.floor((budget.left - forecasts) / (task.seconds(1) - forecasts));
     return isFirst ? epochs : Math.min(epochs, most);
   };
-  const look = Math.max(1, affordable(first));
-  const result = await train(look);
-  if (!result.score || look === settings.epochs) return result;
+  const trialEpochs = Math.max(1, affordable(first));
+  const result = await train(trialEpochs);
+  if (!result.score || trialEpochs === settings.epochs) return result;
   if (leader && isClearlyBehind(result.score, leader)) {
     return { ...result, reason: `not trained longer: clearly behind ${leader.model}` };
   }
   const whole = affordable(settings.epochs ?? 1);
-  if (whole <= look) return { ...result, reason: "not trained longer: the budget is spent" };
+  if (whole <= trialEpochs) return { ...result, reason: "not trained longer: the budget is spent" };
   const longer = await train(whole);
   return longer.score ? longer : { ...result, ...longer };
 }

@@ -81,7 +81,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     });
     return result ?? outOfTime;
   };
-  const look = async (one: Contender, length: number) => {
+  const scoreAndPrint = async (one: Contender, length: number) => {
     const result = await score(one, length);
     if (typeof result === "string") one.reason = result;
     else one.lengths.push(result);
@@ -93,16 +93,16 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     const perfect = scoredOf(all).find(({ score }) => score.accuracy === 1 || score.loss === 0);
     if (!one.reason && perfect) one.reason = `not started: ${labelOf(perfect.one)} makes no error`;
     if (one.reason) print(one);
-    else await look(one, steps[0]);
+    else await scoreAndPrint(one, steps[0]);
   }
   let racing = all.filter(({ lengths, reason }) => !reason && lengths[0].steps > 0);
-  for (const [place, length] of steps.entries()) {
-    if (place === 0 || signal?.aborted) continue;
+  for (const [index, length] of steps.entries()) {
+    if (index === 0 || signal?.aborted) continue;
     const before = racing;
-    racing = stillRacing(scoredOf(all), before, place === 1);
+    racing = stillRacing(scoredOf(all), before, index === 1);
     const ended = before.filter((one) => !racing.includes(one));
     if (ended.length > 0) onLine?.(`  not trained longer: ${ended.map(endOf).join("; ")}`);
-    for (const one of racing) await look(one, length);
+    for (const one of racing) await scoreAndPrint(one, length);
     racing = racing.filter(({ reason }) => !reason);
   }
   if (signal?.aborted) return undefined;

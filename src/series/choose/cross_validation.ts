@@ -125,9 +125,9 @@ async function scoreLength<Settings extends SeriesSettings>(
       if (done < steps && task.optimizer) return undefined;
       const predicted = await task.predictValidation();
       const linearly = task.predictLinear?.();
-      split.validation.forEach((place, i) => {
-        outputs[place] = predicted[i];
-        linear[place] = linearly?.[i];
+      split.validation.forEach((index, i) => {
+        outputs[index] = predicted[i];
+        linear[index] = linearly?.[i];
       });
     } catch (error) {
       const reason = failureOf(error);
@@ -136,11 +136,11 @@ async function scoreLength<Settings extends SeriesSettings>(
     }
   }
   // In the order of the series, so that errors with other folds have the same order.
-  const places = splits.flatMap(({ validation }) => validation).sort((a, b) => a - b);
+  const indices = splits.flatMap(({ validation }) => validation).sort((a, b) => a - b);
   const score = scoreWithShare(
-    places.map((place) => problem.series[place]),
-    places.map((place) => outputs[place]!),
-    places.map((place) => linear[place]),
+    indices.map((index) => problem.series[index]),
+    indices.map((index) => outputs[index]!),
+    indices.map((index) => linear[index]),
     { classes: problem.classes, balance: settings.balance },
   );
   return { ...score, steps: done, outputs };
@@ -148,11 +148,15 @@ async function scoreLength<Settings extends SeriesSettings>(
 
 /** Splits of cross-validation. Each series is in exactly one validation set. */
 function foldsOf(series: readonly Series[], folds: number, key: Key): Splits<readonly number[]>[] {
-  const items = groupsOf([...series.keys()], (place) => series[place]);
-  const placesOf = (items: readonly { members: readonly number[] }[]) =>
+  const items = groupsOf([...series.keys()], (index) => series[index]);
+  const indicesOf = (items: readonly { members: readonly number[] }[]) =>
     items.flatMap(({ members }) => members).sort((a, b) => a - b);
   return Array.from({ length: folds }, (_, fold) => {
     const { train, validation, test } = foldSplit(items, key, folds, fold);
-    return { train: placesOf([...train, ...validation]), validation: placesOf(test), test: placesOf(test) };
+    return {
+      train: indicesOf([...train, ...validation]),
+      validation: indicesOf(test),
+      test: indicesOf(test),
+    };
   });
 }

@@ -91,11 +91,11 @@ export async function planModel<Settings extends SeriesSettings>(
 ): Promise<RecordedTraining | undefined> {
   const { series } = problem;
   const { length: train } = split.train;
-  const places = Array.from(series.keys());
-  const validation = places.slice(train);
+  const indices = Array.from(series.keys());
+  const validation = indices.slice(train);
   const choice = await compareWholeSeries({
     ...{ problem, settings, candidates, ...options },
-    folds: isSmall ? foldsFor(series) : { train: places.slice(0, train), validation, test: validation },
+    folds: isSmall ? foldsFor(series) : { train: indices.slice(0, train), validation, test: validation },
     steps: lengthsFor(isSmall ? series.length : train, settings),
   });
   if (!choice) return undefined;

@@ -61,11 +61,11 @@ export async function fitBoostedTrees(
   const nodes: Nodes = { feature: [], threshold: [], left: [], missing: [], value: [] };
   const roots: number[] = [];
   const key = keyOf(seed);
-  let turned = performance.now();
+  let yieldedAt = performance.now();
   for (let tree = 0; tree < trees; tree++) {
-    if (performance.now() - turned > turnInterval) {
+    if (performance.now() - yieldedAt > turnInterval) {
       await new Promise((resolve) => setTimeout(resolve));
-      turned = performance.now();
+      yieldedAt = performance.now();
     }
     const sampleKey = foldIn(key, tree);
     const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
@@ -76,11 +76,11 @@ export async function fitBoostedTrees(
       roots.push(root);
       const grown = grow(sample, derivatives, nodes, foldIn(sampleKey, k + 1));
       for (const leaf of grown) {
-        const own = sample.subarray(leaf.start, leaf.end);
+        const rowsOfLeaf = sample.subarray(leaf.start, leaf.end);
         const value = learningRate *
-          (loss.leafValue?.(own, predictions[k]) ?? newtonStep(own, derivatives, l2));
+          (loss.leafValue?.(rowsOfLeaf, predictions[k]) ?? newtonStep(rowsOfLeaf, derivatives, l2));
         nodes.value[leaf.node] = value;
-        if (sample.length === rows) own.forEach((row) => predictions[k][row] += value);
+        if (sample.length === rows) rowsOfLeaf.forEach((row) => predictions[k][row] += value);
       }
       if (sample.length < rows) addTree(nodes, root, columns, predictions[k], 0, 1);
     }
@@ -153,11 +153,11 @@ function weightedMedian(values: Float64Array, weightOf: (i: number) => number): 
   const order = Int32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b] || a - b);
   const half = order.reduce((sum, i) => sum + weightOf(i), 0) / 2;
   let below = 0;
-  const place = order.findIndex((i) => (below += weightOf(i)) >= half);
-  if (place < 0) return 0;
-  return below === half && place + 1 < order.length
-    ? (values[order[place]] + values[order[place + 1]]) / 2
-    : values[order[place]];
+  const middle = order.findIndex((i) => (below += weightOf(i)) >= half);
+  if (middle < 0) return 0;
+  return below === half && middle + 1 < order.length
+    ? (values[order[middle]] + values[order[middle + 1]]) / 2
+    : values[order[middle]];
 }
 
 /**

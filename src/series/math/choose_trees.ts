@@ -53,10 +53,10 @@ export async function chooseTrees(
     for (const part of parts) {
       const inPart = new Set(part);
       const fitted = await fit(labelled.filter((row) => !inPart.has(row)), leaves, choices.trees.at(-1)!);
-      const [{ outputs }, own] = [fitted, columnsAt(columns, part)];
+      const [{ outputs }, partColumns] = [fitted, columnsAt(columns, part)];
       for (const candidate of candidates) {
         if (candidate.leftOut.length === 0) candidate.leftOut = new Float64Array(targets.length * outputs);
-        const predicted = predictTrees(firstTrees(fitted, candidate.trees), own);
+        const predicted = predictTrees(firstTrees(fitted, candidate.trees), partColumns);
         part.forEach((row, i) =>
           candidate.leftOut.set(predicted.subarray(i * outputs, (i + 1) * outputs), row * outputs)
         );

@@ -36,11 +36,11 @@ function thresholdsOf(sorted: Float64Array, bins: number): Float64Array {
   const distinct = sorted.filter((value, i) => i === 0 || value > sorted[i - 1]);
   const ends = distinct.subarray(1).map((value, i) => between(distinct[i], value));
   if (distinct.length <= bins) return ends;
-  const places = Array.from({ length: bins - 1 }, (_, bin) => {
+  const indices = Array.from({ length: bins - 1 }, (_, bin) => {
     const quantile = sorted[Math.floor((bin + 1) * sorted.length / bins)];
     return firstAtLeast(distinct, quantile) - 1;
   });
-  return Float64Array.from(new Set(places.filter((place) => place >= 0)), (place) => ends[place]);
+  return Float64Array.from(new Set(indices.filter((index) => index >= 0)), (index) => ends[index]);
 }
 
 /** A number from `low` to below `high`: the middle in float32, unless it rounds to a number outside. */

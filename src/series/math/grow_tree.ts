@@ -135,8 +135,8 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
     ];
     while (leaves.length < limits.leaves) {
       const gains = leaves.map(({ split }) => split?.gain ?? 0);
-      const place = gains.indexOf(largest(gains));
-      const { split, node, start, end, sums, ...leaf } = leaves[place];
+      const index = gains.indexOf(largest(gains));
+      const { split, node, start, end, sums, ...leaf } = leaves[index];
       if (!split) break;
       const { feature, bins, thresholds } = features[split.feature];
       const middle = start + split.rows;
@@ -153,7 +153,7 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
       if (sums.hessian) subtract(sums.hessian, smaller.hessian!);
       const depth = leaf.depth + 1;
       const { packed, hessian } = split;
-      leaves[place] = open({
+      leaves[index] = open({
         ...{ node: left, start, end: middle, depth, total: { packed, hessian } },
         sums: isLeftSmaller ? smaller : sums,
       });

@@ -18,6 +18,9 @@ export function linearOutputs(
   features: ArrayLike<number>,
 ): number[] {
   return bias.map((start, k) =>
-    places.reduce((sum, place, f) => sum + weight[f * bias.length + k] * (features[place] - mean[f]), start)
+    places.reduce(
+      (sum, feature, f) => sum + weight[f * bias.length + k] * (features[feature] - mean[f]),
+      start,
+    )
   );
 }

@@ -69,21 +69,21 @@ export function packTrees(ensembles: readonly BoostedTrees[], sizes: PackedSizes
  */
 export function unpackTrees({ start, nodes }: PackedTrees, sizes: PackedSizes): BoostedTrees {
   const [outputs, perTree, count] = [start.length, nodeCount(sizes), nodes.length / nodeNumbers];
-  const column = (place: number) =>
-    Float64Array.from({ length: count }, (_, node) => nodes[node * nodeNumbers + place]);
+  const column = (offset: number) =>
+    Float64Array.from({ length: count }, (_, node) => nodes[node * nodeNumbers + offset]);
   const feature = Int32Array.from(column(0));
-  const children = (place: number, most: number) =>
-    Int32Array.from(column(place), (child, node) => {
-      const own = node % perTree;
-      if (feature[node] >= 0 && !(child > own && child <= most)) {
+  const children = (offset: number, most: number) =>
+    Int32Array.from(column(offset), (child, node) => {
+      const indexInTree = node % perTree;
+      if (feature[node] >= 0 && !(child > indexInTree && child <= most)) {
         throw new Error(
-          `damaged trees in the weights: node ${own} has the child ${child}, expected ${
-            own + 1
+          `damaged trees in the weights: node ${indexInTree} has the child ${child}, expected ${
+            indexInTree + 1
           } to ${most}; ` +
             "restore the file, or train again",
         );
       }
-      return node - own + child;
+      return node - indexInTree + child;
     });
   return {
     outputs,

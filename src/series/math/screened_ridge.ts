@@ -26,12 +26,12 @@ export function fitScreenedRidge(
     { length: outputs },
     (_, k) => standardised(rows.length, (i) => targets[i * outputs + k]),
   );
-  const correlated = Array.from(rows[0], (_, place) => {
-    const { z, deviation } = standardised(rows.length, (i) => rows[i][place]);
+  const correlated = Array.from(rows[0], (_, feature) => {
+    const { z, deviation } = standardised(rows.length, (i) => rows[i][feature]);
     const correlations = columns.map((column) =>
       Math.abs(z.reduce((sum, one, i) => sum + one * column.z[i], 0))
     );
-    return { place, deviation, correlation: Math.max(...correlations) / rows.length };
+    return { feature, deviation, correlation: Math.max(...correlations) / rows.length };
   }).filter(({ correlation }) => correlation > 0)
     .sort((a, b) => b.correlation - a.correlation)
     .slice(0, maxFeatures);
@@ -41,7 +41,7 @@ export function fitScreenedRidge(
   // The penalties of `fitRidge` are those of features with a mean square of about 1.
   const norm = Math.hypot(...powers) / Math.sqrt(powers.length);
   const scale = Float64Array.from(correlated, ({ deviation }, f) => powers[f] / (norm * deviation));
-  const places = correlated.map(({ place }) => place);
+  const places = correlated.map(({ feature }) => feature);
   const fit = fitRidge({
     features: rows.map((row) => Float32Array.from(places, (f) => row[f])),
     scale,

@@ -76,7 +76,7 @@ export function fitOutputs(
   { outputs, isShared }: { outputs: number; isShared: boolean },
 ) {
   const [n, m] = [features.length, scale.length];
-  const places = Array.from({ length: outputs }, (_, k) => k);
+  const allColumns = Array.from({ length: outputs }, (_, k) => k);
   const fitted = {
     mean: new Float64Array(m),
     scale,
@@ -86,7 +86,7 @@ export function fitOutputs(
     error: 0,
   };
   for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
-  for (const columns of isShared ? [places] : places.map((place) => [place])) {
+  for (const columns of isShared ? [allColumns] : allColumns.map((column) => [column])) {
     const samples = Array.from(features.keys()).filter((i) =>
       !Number.isNaN(targets[i * outputs + columns[0]])
     );

@@ -21,8 +21,8 @@ import type { SeriesSettings } from "../record/settings.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
 import { type MethodName, methodOf } from "../../solvers/methods.ts";
 import { addingStreams, type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
-import { condense } from "./condense.ts";
-import { shrinkReadouts } from "./pace.ts";
+import { downsample } from "./downsample.ts";
+import { shrinkReadouts } from "./slope_scale.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import type { SeriesModel, SeriesModelKind } from "./whole_series.ts";
 import { neuralModels } from "./neural/neural_models.ts";
@@ -174,10 +174,10 @@ export function seriesNetwork(
     return { ...network, members: [], memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
   }
   const { reads, takesStatic, make } = kind;
-  const places = Array.from(channels.keys());
+  const indices = Array.from(channels.keys());
   const isFirst = (i: number) => !!options.staticWidth && takesStatic && channels[i].role === "static";
-  const first = places.filter(isFirst);
-  const read = places.filter((i) => !isFirst(i));
+  const first = indices.filter(isFirst);
+  const read = indices.filter((i) => !isFirst(i));
   const memberOf = (key: Key) => {
     const member = make({
       ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, pace, key },
@@ -239,7 +239,7 @@ export function seriesNetwork(
       const most = Math.max(1, Math.floor(maxReadBytes / (length * rowBytes)));
       const origin = time.origin === "zero" ? 0 : undefined;
       const parts = chunksOf(series, most).map((some) => {
-        const scaled = some.map((one) => scaledSeries(condense(one, channels.length, blockRows), channels));
+        const scaled = some.map((one) => scaledSeries(downsample(one, channels.length, blockRows), channels));
         const stacked = stackSeries(rowsOf(scaled), readChannels, length, time.scale, origin);
         return {
           coeffs: tidy(() => form.read(tensor(stacked.values, { shape: stacked.shape }))),
@@ -374,10 +374,10 @@ export async function outputsInBatches<T>(
   memory = predictionMemory,
 ): Promise<Float32Array[]> {
   const rows: Float32Array[] = [];
-  for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
+  for (const indices of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
     let size = predictionBatch;
-    for (let start = 0; start < places.length;) {
-      const batch = places.slice(start, start + size);
+    for (let start = 0; start < indices.length;) {
+      const batch = indices.slice(start, start + size);
       const filled = Array.from({ length: size }, (_, i) => samples[batch[Math.min(i, batch.length - 1)]]);
       const result = withinMemory(size > 1 ? memory : Infinity, () => tidy(() => outputs(filled)));
       if (!result) {
@@ -385,7 +385,7 @@ export async function outputsInBatches<T>(
         continue;
       }
       const values = await result.data() as Float32Array;
-      batch.forEach((place, i) => rows[place] = rowOf(values, i, size) as Float32Array);
+      batch.forEach((index, i) => rows[index] = rowOf(values, i, size) as Float32Array);
       start += size;
     }
   }

@@ -48,14 +48,16 @@ export function windowsOf(
   span: Span,
   most = maxWindows,
 ): ForecastWindow[] {
-  const origins = series.flatMap((one) => originsOf(one, sizes, span).map((origin) => ({ one, origin })));
-  const every = Math.max(1, Math.ceil(origins.length / most));
-  return origins.filter((_, i) => i % every === 0)
-    .map(({ one, origin }) => windowAt(one, origin, channels, sizes, span.to));
+  const candidates = series.flatMap((one) =>
+    originRowsOf(one, sizes, span).map((originRow) => ({ one, originRow }))
+  );
+  const every = Math.max(1, Math.ceil(candidates.length / most));
+  return candidates.filter((_, i) => i % every === 0)
+    .map(({ one, originRow }) => windowAt(one, originRow, channels, sizes, span.to));
 }
 
 /** Positions of the observations that can be the forecast origin of a window. */
-export function originsOf(
+export function originRowsOf(
   { times }: Series,
   sizes: Pick<RecordedWindows, "gap" | "horizon">,
   { from, to }: Span,
@@ -73,9 +75,9 @@ export function longestPast(
 ): number {
   return largest(series.flatMap((one) => {
     let first = 0;
-    return originsOf(one, sizes, { from: -Infinity, to: Infinity }).map((origin) => {
-      while (one.times[first] < startOf(one.times[origin], sizes)) first++;
-      return origin + 1 - first;
+    return originRowsOf(one, sizes, { from: -Infinity, to: Infinity }).map((originRow) => {
+      while (one.times[first] < startOf(one.times[originRow], sizes)) first++;
+      return originRow + 1 - first;
     });
   }));
 }
@@ -95,36 +97,36 @@ const rounding = 1e-6;
 /**
  * Makes the window whose origin is the observation at a position.
  *
- * @param origin Position of the observation, at least 0.
+ * @param originRow Position of the observation, at least 0.
  * @param to Time of the last possible target.
  */
 export function windowAt(
   { name, times, values }: Series,
-  origin: number,
-  channels: number,
+  originRow: number,
+  width: number,
   { gap, context, horizon }: Omit<RecordedWindows, "until">,
   to = Infinity,
 ): ForecastWindow {
-  const now = times[origin];
+  const now = times[originRow];
   const start = startOf(now, { gap, context });
-  let first = origin;
+  let first = originRow;
   while (first > 0 && times[first - 1] >= start) first--;
   const until = Math.min(to, now + (horizon + 0.5) * gap);
-  let end = origin + 1;
+  let end = originRow + 1;
   while (end < times.length && times[end] <= until) end++;
   return {
     series: name,
     past: {
       name,
-      times: times.slice(first, origin + 1),
-      values: values.slice(first * channels, (origin + 1) * channels),
+      times: times.slice(first, originRow + 1),
+      values: values.slice(first * width, (originRow + 1) * width),
       label: -1,
     },
     origin: now,
     observed: first > 0 ? context : Math.min(context, Math.round((now - times[0]) / gap) + 1),
-    grid: onGrid(times, values, channels, origin, { gap, context }),
-    at: times.slice(origin + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
-    targets: values.slice((origin + 1) * channels, end * channels),
+    grid: onGrid(times, values, width, originRow, { gap, context }),
+    at: times.slice(originRow + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
+    targets: values.slice((originRow + 1) * width, end * width),
   };
 }
 
@@ -228,9 +230,9 @@ export function lastObserved({ values }: Series, width: number, targetChannels: 
  *
  * @throws {DataError} If the series has no observation.
  */
-export function originOf(series: Series, width: number, targetChannels: readonly number[]): number {
-  const origin = lastObserved(series, width, targetChannels);
-  if (origin >= 0) return origin;
+export function originRowOf(series: Series, width: number, targetChannels: readonly number[]): number {
+  const row = lastObserved(series, width, targetChannels);
+  if (row >= 0) return row;
   throw new DataError(
     "empty-series",
     `series "${series.name}": all values are missing; a forecast needs at least one value`,
@@ -246,17 +248,17 @@ function onGrid(
   times: Float64Array,
   values: Float64Array,
   channels: number,
-  origin: number,
+  originRow: number,
   { gap, context }: { gap: number; context: number },
 ): Float64Array {
   const grid = new Float64Array(context * channels).fill(NaN);
   for (let channel = 0; channel < channels; channel++) {
     const value = (row: number) => values[row * channels + channel];
-    let right = origin;
+    let right = originRow;
     while (right >= 0 && Number.isNaN(value(right))) right--;
     let left = right;
     for (let step = context - 1; step >= 0 && right >= 0; step--) {
-      const time = times[origin] - (context - 1 - step) * gap;
+      const time = times[originRow] - (context - 1 - step) * gap;
       while (left >= 0 && (times[left] > time || Number.isNaN(value(left)))) {
         if (!Number.isNaN(value(left))) right = left;
         left--;

@@ -74,7 +74,7 @@ export function requireValues(set: SeriesSet): SeriesSet {
 export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSet {
   const { time } = record;
   const set = inRecordedTimes(read, time);
-  const places = channelPlaces(set.name, set.channels, record, set.kinds);
+  const columns = channelPlaces(set.name, set.channels, record, set.kinds);
   if (set.times !== time.kind) {
     throw new DataError(
       "invalid-cell",
@@ -84,8 +84,8 @@ export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSe
   }
   return {
     ...set,
-    channels: places.map((place) => set.channels[place]),
-    series: set.series.map((one) => ({ ...one, values: takeColumns(one.values, places.length, places) })),
+    channels: columns.map((column) => set.channels[column]),
+    series: set.series.map((one) => ({ ...one, values: takeColumns(one.values, columns.length, columns) })),
   };
 }
 
@@ -112,8 +112,8 @@ export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord
       fixes: [`the labels of the model are ${expected}: rename the label, or leave out its series`],
     });
   }
-  const places = set.classes.map((name) => classes.indexOf(name));
-  return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
+  const recordedLabels = set.classes.map((name) => classes.indexOf(name));
+  return { ...set, classes, series: set.series.map((one) => ({ ...one, label: recordedLabels[one.label] })) };
 }
 
 /** @throws {DataError} If the number of targets differs from the record. */

@@ -26,42 +26,42 @@ export function resample(
 ): Float64Array {
   const resampled = new Float64Array(chosen.length * points);
   /** Positions of the times on the grid, where grid points are 0, 1, .... */
-  const all = times.map((time) => duration > 0 ? (time - times[0]) / duration * (points - 1) : 0);
+  const gridPositions = times.map((time) => duration > 0 ? (time - times[0]) / duration * (points - 1) : 0);
   chosen.forEach((channel, c) => {
     const into = resampled.subarray(c * points, (c + 1) * points);
-    const [places, observed] = [[] as number[], [] as number[]];
-    all.forEach((place, i) => {
+    const [positions, observed] = [[] as number[], [] as number[]];
+    gridPositions.forEach((position, i) => {
       const value = values[i * channels + channel];
       if (Number.isNaN(value)) return;
-      places.push(place);
+      positions.push(position);
       observed.push(value);
     });
     if (observed.length === 0) return;
-    interpolate(places, observed, into);
-    if (observed.length > 2 * points) average(places, observed, into);
+    interpolate(positions, observed, into);
+    if (observed.length > 2 * points) average(positions, observed, into);
   });
   return resampled;
 }
 
 /** Linear interpolation at 0, 1, .... `places` ascends. */
-function interpolate(places: readonly number[], observed: readonly number[], into: Float64Array): void {
+function interpolate(positions: readonly number[], observed: readonly number[], into: Float64Array): void {
   let next = 0;
   for (let t = 0; t < into.length; t++) {
-    while (next < places.length && places[next] < t) next++;
+    while (next < positions.length && positions[next] < t) next++;
     if (next === 0) into[t] = observed[0];
-    else if (next === places.length) into[t] = observed[next - 1];
+    else if (next === positions.length) into[t] = observed[next - 1];
     else {
-      const share = (t - places[next - 1]) / (places[next] - places[next - 1]);
+      const share = (t - positions[next - 1]) / (positions[next] - positions[next - 1]);
       into[t] = observed[next - 1] + share * (observed[next] - observed[next - 1]);
     }
   }
 }
 
 /** Means of the values whose nearest grid point is 0, 1, .... Grid points without such values are kept. */
-function average(places: readonly number[], observed: readonly number[], into: Float64Array): void {
+function average(positions: readonly number[], observed: readonly number[], into: Float64Array): void {
   const [sums, counts] = [new Float64Array(into.length), new Float64Array(into.length)];
-  places.forEach((place, i) => {
-    const t = Math.round(place);
+  positions.forEach((position, i) => {
+    const t = Math.round(position);
     if (t >= into.length) return;
     sums[t] += observed[i];
     counts[t]++;

@@ -77,7 +77,7 @@ export function groupsOf<Member>(
 
 /** Fold of each series, from 0. The series of a group share a fold. There are at most as many folds as groups. */
 export function foldsOfSeries(series: readonly Series[], most: number, seed: number): Int32Array {
-  const items = groupsOf([...series.keys()], (place) => series[place]);
+  const items = groupsOf([...series.keys()], (index) => series[index]);
   const foldOf = new Int32Array(series.length);
   const count = Math.min(most, items.length);
   for (let fold = 0; count > 1 && fold < count; fold++) {

@@ -48,19 +48,20 @@ export function gridOf(
   if (!Number.isFinite(start) || !Number.isFinite(gap)) return undefined;
   const grid = origin === "zero" ? { start, gap } : { gap };
   for (const { times } of series) {
-    const places = gridPlaces(times, grid);
-    if (!places) return undefined;
+    const gridPoints = gridPointsOf(times, grid);
+    if (!gridPoints) return undefined;
     rows += times.length;
-    points += places[places.length - 1] + 1;
+    points += gridPoints[gridPoints.length - 1] + 1;
   }
   return points <= maxRatio * rows ? grid : undefined;
 }
 
 /** Grid point of each row from 0, or undefined if a time is not on the grid. */
-function gridPlaces(times: Float64Array, { start = times[0], gap }: RecordedGrid): number[] | undefined {
-  const places = Array.from(times, (time) => (time - start) / gap);
-  const isOnGrid = (place: number) => place > -tolerance && Math.abs(place - Math.round(place)) < tolerance;
-  return places.every(isOnGrid) ? places.map(Math.round) : undefined;
+function gridPointsOf(times: Float64Array, { start = times[0], gap }: RecordedGrid): number[] | undefined {
+  const positions = Array.from(times, (time) => (time - start) / gap);
+  const isOnGrid = (position: number) =>
+    position > -tolerance && Math.abs(position - Math.round(position)) < tolerance;
+  return positions.every(isOnGrid) ? positions.map(Math.round) : undefined;
 }
 
 /**
@@ -75,9 +76,9 @@ export function onGrid<One extends Pick<Series, "times" | "values">>(
   length = Infinity,
 ): One {
   const { times, values } = series;
-  const places = grid && gridPlaces(times, grid);
-  const points = places ? places[places.length - 1] + 1 : 0;
-  if (!grid || !places || points === times.length || points > maxRatio * Math.max(length, times.length)) {
+  const gridPoints = grid && gridPointsOf(times, grid);
+  const points = gridPoints ? gridPoints[gridPoints.length - 1] + 1 : 0;
+  if (!grid || !gridPoints || points === times.length || points > maxRatio * Math.max(length, times.length)) {
     return series;
   }
   const channels = values.length / times.length;
@@ -86,7 +87,7 @@ export function onGrid<One extends Pick<Series, "times" | "values">>(
     times: Float64Array.from({ length: points }, (_, point) => start + point * gap),
     values: new Float64Array(points * channels).fill(NaN),
   };
-  places.forEach((point, row) => {
+  gridPoints.forEach((point, row) => {
     filled.times[point] = times[row];
     filled.values.set(values.subarray(row * channels, (row + 1) * channels), point * channels);
   });

@@ -255,14 +255,14 @@ export function channelPlaces(
  *
  * @param values Values `(rows, width)`.
  * @param width Number of columns of the values, at least 1.
- * @param places Positions of the columns, from 0 to `width - 1`.
+ * @param columns Positions of the columns, from 0 to `width - 1`.
  * @returns Values `(rows, places.length)`.
  */
-export function takeColumns(values: Float64Array, width: number, places: readonly number[]): Float64Array {
+export function takeColumns(values: Float64Array, width: number, columns: readonly number[]): Float64Array {
   const rows = values.length / width;
   return Float64Array.from(
-    { length: rows * places.length },
-    (_, i) => values[Math.floor(i / places.length) * width + places[i % places.length]],
+    { length: rows * columns.length },
+    (_, i) => values[Math.floor(i / columns.length) * width + columns[i % columns.length]],
   );
 }
 

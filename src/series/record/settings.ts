@@ -364,8 +364,8 @@ function columns(help: string, implied?: string): Option<readonly string[]> {
   return listOption({ group: "data", help, implied }, "columns");
 }
 
-function within(place: string, schema: OptionSchema): OptionSchema {
+function within(group: string, schema: OptionSchema): OptionSchema {
   return Object.fromEntries(
-    Object.entries(schema).map(([name, option]) => [name, { ...option, within: place }]),
+    Object.entries(schema).map(([name, option]) => [name, { ...option, within: group }]),
   );
 }

@@ -1,13 +1,15 @@
 /** Lines about the series of forecasts. */
 import { listed } from "../../data/format.ts";
 import type { Series } from "../../data/series.ts";
-import { lastObserved, originsOf, targetChannelsOf } from "../read/forecast_windows.ts";
+import { lastObserved, originRowsOf, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { DataRecord, RecordedWindows } from "../record/data_record.ts";
 
 /** Returns a line about the series that are too short for training, if there are any. */
 export function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
   const span = { from: -Infinity, to: windows.until.train };
-  const unused = series.filter((one) => originsOf(one, windows, span).length === 0).map(({ name }) => name);
+  const unused = series.filter((one) => originRowsOf(one, windows, span).length === 0).map(({ name }) =>
+    name
+  );
   if (unused.length === 0) return [];
   return [
     `nothing is learned from ${unused.length} of ${series.length} series, ${
@@ -21,7 +23,7 @@ export function describeUnused(series: readonly Series[], windows: RecordedWindo
  * Returns a line for each channel that was known ahead of time in training, and is not in some of these
  * series.
  */
-export function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
+export function missingFutureCovariates(series: readonly Series[], { channels }: DataRecord): string[] {
   const width = channels.length;
   const targetChannels = targetChannelsOf(channels);
   return channels.flatMap(({ name, role }, channel) => {

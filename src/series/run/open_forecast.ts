@@ -16,7 +16,7 @@ import type { SeriesSettings } from "../record/settings.ts";
 import { maskedCounts } from "../targets/metrics/masked_errors.ts";
 import { forecastStreams } from "../targets/streams/forecast_streams.ts";
 import { windowForecaster } from "../targets/window_forecaster.ts";
-import { unknownAhead } from "./forecast_notices.ts";
+import { missingFutureCovariates } from "./forecast_notices.ts";
 
 /** The evaluation of forecasts, which predictions do not need. */
 const evaluation = () => import("../targets/evaluate_forecasts.ts");
@@ -101,7 +101,7 @@ export async function openForecast(
     conform,
     async series(source, table) {
       const set = await read(source, table);
-      return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
+      return { ...set, notices: [...set.notices ?? [], ...missingFutureCovariates(set.series, record)] };
     },
     predict: ({ series }) => forecaster.predict(series),
     stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),

@@ -12,7 +12,7 @@ import {
   type ModelSetting,
 } from "../models/model_settings.ts";
 import type { TaskKind } from "../record/predictions.ts";
-import { typicalDuration } from "../models/pace.ts";
+import { typicalDuration } from "../models/slope_scale.ts";
 import { typicalSpan } from "../read/spans.ts";
 import { seriesExperiment } from "./series_experiment.ts";
 import { checkModels, forecastKinds, type Model, wholeSeriesKinds } from "../models/model.ts";

@@ -11,9 +11,9 @@ import type { CandidateProblem } from "../choose/cross_validation.ts";
 import { isPlanned } from "../choose/is_planned.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import { countLabels } from "../math/class_counts.ts";
-import { condense, condensingOf, describeCondensing } from "../models/condense.ts";
+import { describeDownsampling, downsample, downsamplingOf } from "../models/downsample.ts";
 import { kindNamed, loadKind, withoutEffect } from "../models/model_settings.ts";
-import { paceFor } from "../models/pace.ts";
+import { paceFor } from "../models/slope_scale.ts";
 import { ownChannels, recordTargets, scaledChannels } from "../read/recorded_channels.ts";
 import {
   inRecordedOrder,
@@ -78,12 +78,12 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   ): Promise<DataRecord> => {
     const settings = withChosen(runSettings, training);
     const kind = kindNamed(kinds, settings.model ?? defaultModel);
-    const condensing = isOwnData ? condensingOf(kind, settings, learnedFrom) : undefined;
+    const condensing = isOwnData ? downsamplingOf(kind, settings, learnedFrom) : undefined;
     const blockRows = condensing?.by === "means" ? condensing.rows : 1;
     // The statistics are those of the rows that the model reads.
     const time = (isOwnData ? recordClock : recordTimes)(set, problem.timeScale(set));
     const train = seriesOf(split.train).map((one) =>
-      condense(onGrid(one, time.grid), set.channels.length, blockRows)
+      downsample(onGrid(one, time.grid), set.channels.length, blockRows)
     );
     const channels = isOwnData
       ? ownChannels(set, train, settings)
@@ -134,7 +134,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   };
   /** The task with the texts about its data. */
   const described = (task: SeriesTask, isChosen = true): Task => {
-    const steps = isChosen ? describeCondensing(task.record.condensing, set.series) : undefined;
+    const steps = isChosen ? describeDownsampling(task.record.condensing, set.series) : undefined;
     return {
       ...task,
       description: [
@@ -167,7 +167,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
         series: seriesOf(learned),
         classes: settings.task === "regress" ? 0 : set.classes.length,
         async task(settings, parts, steps) {
-          const learnedParts = mapSplits(parts, (places) => places.map((place) => learned[place]));
+          const learnedParts = mapSplits(parts, (indices) => indices.map((index) => learned[index]));
           const training = { ensemble: 1, found: { steps, temperature: 1 } };
           return await taskOf(settings, await recordOf(settings, learnedParts, training));
         },

@@ -1,7 +1,7 @@
 import type { Panel } from "../../charts/chart.ts";
 import type { Series } from "../../data/series.ts";
 import { timeAxis } from "./time_axis.ts";
-import { condense, rowsPerStep } from "../models/condense.ts";
+import { downsample, rowsPerStep } from "../models/downsample.ts";
 import { type DataRecord, takeColumns } from "../record/data_record.ts";
 
 /** Curves of the channels of a series over time, for a report. Of a long series, means of blocks of rows. */
@@ -9,7 +9,7 @@ export function drawChannels(
   series: Series,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
 ): Panel {
-  const { times, values } = condense(series, channels.length, rowsPerStep([series.times.length]));
+  const { times, values } = downsample(series, channels.length, rowsPerStep([series.times.length]));
   return {
     x: timeAxis(time.kind),
     y: { title: "scaled value" },

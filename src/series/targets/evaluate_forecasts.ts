@@ -139,11 +139,11 @@ export async function forecastErrors(
   options: ForecastsToEvaluate,
 ): Promise<Pick<Evaluation, "measures"> & { horizons: HorizonErrors[]; validated: MeasuredMean }> {
   const byHorizon = new Map<string, [number[], number[]]>();
-  const { measures, validated } = await measuresOf(options, undefined, (horizon, error, ofBaseline) => {
+  const { measures, validated } = await measuresOf(options, undefined, (horizon, error, baselineError) => {
     const [errors, baseline] = byHorizon.get(horizon) ?? [[], []];
     byHorizon.set(horizon, [errors, baseline]);
     errors.push(error);
-    baseline.push(ofBaseline);
+    baseline.push(baselineError);
   });
   return { horizons: [...byHorizon.values()], measures, validated };
 }
@@ -168,7 +168,7 @@ function horizonsOf({ windows, record }: Pick<ForecastsToEvaluate, "windows" | "
 async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
   onForecast?: (window: ForecastWindow, forecast: WindowForecast) => void,
-  onError?: (horizon: string, error: number, ofBaseline: number) => void,
+  onError?: (horizon: string, error: number, baselineError: number) => void,
 ): Promise<Pick<Evaluation, "measures" | "baselines"> & { validated: MeasuredMean }> {
   const { channels } = record;
   const baselines = baselinesOf(record);
@@ -217,15 +217,15 @@ async function measuresOf(
           }
           : {}),
       });
-      for (const [place, [name, of]] of Object.entries(baselines).entries()) {
+      for (const [index, [name, of]] of Object.entries(baselines).entries()) {
         const predicted = all((i) => Array.from(part[i].at, (at) => of(part[i], channel, at)));
-        const ofBaseline = errorsOf(predicted);
-        if (place === names.length - 2 && onError) {
+        const baselineErrors = errorsOf(predicted);
+        if (index === names.length - 2 && onError) {
           const observedHorizons = part.flatMap(({ at }, i) => Array.from(at, () => horizons[start + i]))
             .filter((_, i) => !Number.isNaN(truth[i]));
-          errors.forEach((error, i) => onError(observedHorizons[i], error, ofBaseline[i]));
+          errors.forEach((error, i) => onError(observedHorizons[i], error, baselineErrors[i]));
         }
-        const measures = measure(predicted, ofBaseline);
+        const measures = measure(predicted, baselineErrors);
         // For a forecast without quantiles, the CRPS is the mean absolute error.
         sums.get(name)!.add(count, { ...measures, crps: measures.mae });
       }

@@ -37,21 +37,21 @@ export function fitSummary(
   );
   const features = some.map((one) => featuresOfSeries(one, record));
   const inFolds = foldsOfSeries(some, folds, 0);
-  const usefulFit = (places: readonly number[], targets: Float64Array) => {
-    if (new Set(places.map((i) => inFolds[i])).size < folds) return undefined;
+  const usefulFit = (indices: readonly number[], targets: Float64Array) => {
+    if (new Set(indices.map((i) => inFolds[i])).size < folds) return undefined;
     const fit = chooseRidge({
       targets,
-      features: places.map((i) => features[i]),
-      folds: places.map((i) => inFolds[i]),
+      features: indices.map((i) => features[i]),
+      folds: indices.map((i) => inFolds[i]),
     });
     return fit && fit.share < usefulShare ? fit : undefined;
   };
   if (!targets) {
     const labels = some.map(({ label }) => label);
-    const places = isBinary ? [1] : Array.from(classes.keys());
+    const outputClasses = isBinary ? [1] : Array.from(classes.keys());
     const fit = usefulFit(
       [...some.keys()],
-      Float64Array.from(labels.flatMap((label) => places.map((k) => label === k ? 1 : -1))),
+      Float64Array.from(labels.flatMap((label) => outputClasses.map((k) => label === k ? 1 : -1))),
     );
     if (!fit) return undefined;
     const scores = fit.leftOut.map((outputs) => isBinary ? [0, outputs[0]] : outputs);
@@ -74,19 +74,19 @@ function scaledBy(factor: number, { weight, bias, ...linear }: LinearModel): Lin
 /** Joins linear models with one output each. A target without a model has the output 0. */
 function joined(fits: readonly (LinearModel | undefined)[]): LinearModel {
   const means = new Map(
-    fits.flatMap((fit) => fit?.places.map((place, f) => [place, fit.mean[f]] as const) ?? []),
+    fits.flatMap((fit) => fit?.places.map((feature, f) => [feature, fit.mean[f]] as const) ?? []),
   );
   const places = [...means.keys()];
-  const weightOf = (fit: LinearModel | undefined, place: number) =>
-    fit?.weight[fit.places.indexOf(place)] ?? 0;
+  const weightOf = (fit: LinearModel | undefined, feature: number) =>
+    fit?.weight[fit.places.indexOf(feature)] ?? 0;
   return {
     places,
     mean: [...means.values()],
-    weight: places.flatMap((place) => fits.map((fit) => weightOf(fit, place))),
+    weight: places.flatMap((feature) => fits.map((fit) => weightOf(fit, feature))),
     bias: fits.map((fit) =>
       fit
         ? fit.places.reduce(
-          (sum, place, f) => sum + fit.weight[f] * (means.get(place)! - fit.mean[f]),
+          (sum, feature, f) => sum + fit.weight[f] * (means.get(feature)! - fit.mean[f]),
           fit.bias[0],
         )
         : 0

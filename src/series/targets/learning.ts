@@ -58,9 +58,9 @@ export function lengthOfTraining(
 }
 
 /** Maximum number of rows of a series that is not condensed by default: four times a typical series. */
-const maxUncondensed = 2048;
+const maxFullRows = 2048;
 /** Minimum number of warmup steps of WARP's learning rate: with few series an epoch has few steps. */
-const leastWarmup = 20;
+const minWarmup = 20;
 
 /**
  * Factors of the learning rates of WARP's weights: 128 / (n (depth + 1)) for a weight with n inputs, at most
@@ -78,14 +78,14 @@ const leastWarmup = 20;
  * divided by half the number of steps.
  *
  * @param depth Number of hidden layers of the root network.
- * @param steps Number of steps of a long series; undefined for short series, which are read row by row.
+ * @param seriesSteps Number of steps of a long series; undefined for short series, which are read row by row.
  */
 function warpMultipliers(
   parameters: ParameterTree,
   depth: number,
-  steps: number | undefined,
+  seriesSteps: number | undefined,
 ): Record<string, number> {
-  const most = 128 / (depth + 1) * (steps === undefined ? 1 : Math.min(1, 2 / steps));
+  const most = 128 / (depth + 1) * (seriesSteps === undefined ? 1 : Math.min(1, 2 / seriesSteps));
   return Object.fromEntries(
     treeFlatten(parameters).flatMap(([name, { rank, shape }]) =>
       rank === 2 && shape[1] > most ? [[name, most / shape[1]]] : []
@@ -129,24 +129,28 @@ export function gradientTraining(
 > {
   const { learningRate, patience, depth = 1 } = settings;
   const { ensemble = 1, found: crossValidated } = record.training ?? {};
-  const { epochs, visits, steps } = lengthOfTraining(settings, samples, crossValidated?.steps);
+  const { epochs, visits, steps: optimizerSteps } = lengthOfTraining(
+    settings,
+    samples,
+    crossValidated?.steps,
+  );
   const { length, condensing } = record;
-  const readSteps = Math.ceil(length / (condensing?.rows ?? 1));
+  const seriesSteps = Math.ceil(length / (condensing?.rows ?? 1));
   // Short series, which are read row by row, keep the full rate.
-  const longSteps = condensing || readSteps > maxUncondensed ? readSteps : undefined;
+  const longSeriesSteps = condensing || seriesSteps > maxFullRows ? seriesSteps : undefined;
   // For forecasts, WARP has a smaller default learning rate instead.
   const isWarpOfSeries = isWarp(settings.model) && settings.task !== "forecast";
-  const warm = Math.min(
-    steps,
-    Math.max(Math.min(maxWarmup, warmupShare * steps), isWarpOfSeries ? leastWarmup : 0),
+  const warmupSteps = Math.min(
+    optimizerSteps,
+    Math.max(Math.min(maxWarmup, warmupShare * optimizerSteps), isWarpOfSeries ? minWarmup : 0),
   );
   return {
     ...(settings.epochs === undefined ? { epochs, visits } : {}),
     optimizer: Adam(parameters, {
       learningRate,
-      multipliers: isWarpOfSeries ? warpMultipliers(parameters, depth, longSteps) : {},
+      multipliers: isWarpOfSeries ? warpMultipliers(parameters, depth, longSeriesSteps) : {},
     }),
-    schedule: multiplySchedules(warmup({ steps: warm }), cosineDecay({ steps })),
+    schedule: multiplySchedules(warmup({ steps: warmupSteps }), cosineDecay({ steps: optimizerSteps })),
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),
     // The loss of an ensemble is the mean over the members, so a member's gradient is divided by their number.
     clipNorm: 1 / ensemble,

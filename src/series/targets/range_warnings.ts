@@ -12,7 +12,7 @@ const [farFromMean, farFromRange] = [10, 5];
 const farLonger = 3;
 
 /** Ratio of the typical times between observations of two series that is large. */
-const farPace = 10;
+const farRatio = 10;
 
 /** Largest rounding error of a prediction, as a fraction of the largest absolute value of the range. */
 const roundingShare = 2 ** -44;
@@ -82,8 +82,8 @@ export function rangeWarnings(
   };
   ranges.channels.forEach((range, first) => {
     const { name: column, standardDeviation } = channels[first];
-    const place = { column, first, width: channels.length };
-    compare("value-outside", range, (range) => inputBounds(range, standardDeviation), series.values, place);
+    const channel = { column, first, width: channels.length };
+    compare("value-outside", range, (range) => inputBounds(range, standardDeviation), series.values, channel);
   });
   if (!windows) {
     if (time.origin === "zero") compare("time-outside", ranges.times, wideBounds, series.times);
@@ -91,7 +91,7 @@ export function rangeWarnings(
     compare("length-outside", ranges.lengths, lengthBounds, [series.times.length]);
   }
   // The gap of two rows is also their duration.
-  if (series.times.length > 2) compare("gap-outside", ranges.gaps, paceBounds, [typicalGapOf(series)]);
+  if (series.times.length > 2) compare("gap-outside", ranges.gaps, ratioBounds, [typicalGapOf(series)]);
   for (const { column, values, range } of predicted) {
     compare("prediction-outside", range, predictionBounds, values, { column });
   }
@@ -128,8 +128,8 @@ function lengthBounds({ high }: RecordedRange): Bounds {
   return { low: -Infinity, high: high > 0 ? farLonger * high : Infinity };
 }
 
-function paceBounds({ low, high }: RecordedRange): Bounds {
-  return { low: low / farPace, high: high * farPace };
+function ratioBounds({ low, high }: RecordedRange): Bounds {
+  return { low: low / farRatio, high: high * farRatio };
 }
 
 /** Adds warnings to a prediction. Without warnings, returns the prediction. */

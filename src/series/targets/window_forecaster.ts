@@ -21,7 +21,7 @@ import type { WindowModel, WindowModelKind } from "../models/forecaster.ts";
 import {
   type ForecastWindow,
   gridValue,
-  originOf,
+  originRowOf,
   targetChannelsOf,
   windowAt,
   type WindowForecast,
@@ -231,9 +231,9 @@ export function windowForecaster(
     },
     forecast,
     async predict(series) {
-      const origins = series.map((one) => originOf(one, width, targetChannels));
+      const originRows = series.map((one) => originRowOf(one, width, targetChannels));
       const times = series.map(({ name, times }, i) => {
-        const [now, asked] = [times[origins[i]], Array.from(times.subarray(origins[i] + 1))];
+        const [now, asked] = [times[originRows[i]], Array.from(times.subarray(originRows[i] + 1))];
         const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
         if (beyond !== undefined) {
           throw new DataError(
@@ -253,7 +253,7 @@ export function windowForecaster(
             texts: steps.map((duration) => formatTimeAfter(now, duration, record.time)),
           };
       });
-      const windows = series.map((one, i) => windowAt(one, origins[i], width, sizes));
+      const windows = series.map((one, i) => windowAt(one, originRows[i], width, sizes));
       const at = times.map(({ times }, i) => times.map((time) => (time - windows[i].origin) / gap));
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map((one, i) =>

@@ -31,19 +31,23 @@ export const summaryNetwork: FittedModelKind["network"] = ({ record, settings },
       };
       // Classes share their features. Numbers may be known for other series each.
       const columns = Array.from({ length: outputs }, (_, k) => k);
-      for (const places of record.targets ? columns.map((k) => [k]) : [columns]) {
-        const labelled = [...series.keys()].filter((i) => !Number.isNaN(targets[i * outputs + places[0]]));
+      for (const fitColumns of record.targets ? columns.map((k) => [k]) : [columns]) {
+        const labelled = [...series.keys()].filter((i) =>
+          !Number.isNaN(targets[i * outputs + fitColumns[0]])
+        );
         const choice = chooseRidge({
           features: labelled.map((i) => features[i]),
-          targets: Float64Array.from(labelled.flatMap((i) => places.map((k) => targets[i * outputs + k]))),
+          targets: Float64Array.from(
+            labelled.flatMap((i) => fitColumns.map((k) => targets[i * outputs + k])),
+          ),
           folds: labelled.map((i) => folds[i]),
         });
         if (!choice) continue;
         const { linear: { places: read, mean, weight, bias }, leftOut } = choice;
-        places.forEach((k, c) => {
+        fitColumns.forEach((k, c) => {
           fitted.bias[k] = bias[c];
           read.forEach((feature, f) => {
-            const one = fitted.weight[feature * outputs + k] = weight[f * places.length + c];
+            const one = fitted.weight[feature * outputs + k] = weight[f * fitColumns.length + c];
             fitted.bias[k] -= one * mean[f];
           });
           labelled.forEach((i, row) => fitted.leftOut[i * outputs + k] = leftOut[row][c]);

@@ -87,16 +87,16 @@ export function historyModel<Form>(
       const past = wholePast(one, channels, targetChannels);
       return row === undefined || !past ? [] : [{ row, past }];
     });
-    let turned = performance.now();
+    let yieldedAt = performance.now();
     for (const channel of targetChannels) {
       const fits: { row: number; y: Float64Array; form: Form }[] = [];
       for (const { row, past } of pasts) {
         const y = historyIn(past, channel);
         if (countObserved(y) === 0) continue;
         fits.push({ row, y, form: method.fit(y) });
-        if (performance.now() - turned > turnInterval) {
+        if (performance.now() - yieldedAt > turnInterval) {
           await new Promise((resolve) => setTimeout(resolve));
-          turned = performance.now();
+          yieldedAt = performance.now();
         }
       }
       const common = commonOf(method, fits) ?? method.initial;

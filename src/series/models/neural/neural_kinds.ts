@@ -9,7 +9,7 @@ import type { Path } from "../../../paths/path.ts";
 import type { Tensor } from "../../../tensor/tensor.ts";
 import type { ModelSetting } from "../model_settings.ts";
 import { onDemand } from "../on_demand.ts";
-import { slopeScaleOf } from "../pace.ts";
+import { slopeScaleOf } from "../slope_scale.ts";
 import { type ObservationRows, openRows } from "../series_reading.ts";
 import type {
   FastWeightSizes,

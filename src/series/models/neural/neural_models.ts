@@ -12,7 +12,7 @@ import { splitKey } from "../../../tensor/random.ts";
 import type { Tensor } from "../../../tensor/tensor.ts";
 import { ensembleStreams, meanOutput } from "../ensemble.ts";
 import type { ModelSetting } from "../model_settings.ts";
-import { slopeScaleOf } from "../pace.ts";
+import { slopeScaleOf } from "../slope_scale.ts";
 import type { ObservationRows, SeriesReading } from "../series_reading.ts";
 import { stepsPerGap } from "../step_size.ts";
 import type { SeriesCall, SeriesModelKind } from "../whole_series.ts";

@@ -220,19 +220,19 @@ function changeFeatures({ statistics, context, season }: FeatureSizes): Forecast
 
 /** The series and the channel as categories, and the last values of all channels. */
 function seriesFeatures({ names, statistics, targetChannels }: FeatureSizes): ForecastFeature[] {
-  const places = new Map(names.map((name, place) => [name, place]));
+  const indexOfName = new Map(names.map((name, index) => [name, index]));
   const hasOthers = targetChannels.length > 1 && targetChannels.length <= maxOthers;
   return [
     ...(names.length > 1
-      ? [{ name: "series", ofPast: ({ window }: ChannelPast) => places.get(window.series) ?? NaN }]
+      ? [{ name: "series", ofPast: ({ window }: ChannelPast) => indexOfName.get(window.series) ?? NaN }]
       : []),
     ...(targetChannels.length > 1
       ? [{ name: "channel", ofPast: ({ channel }: ChannelPast) => channel }]
       : []),
     ...(hasOthers
-      ? targetChannels.map((channel, place) => ({
+      ? targetChannels.map((channel, index) => ({
         name: `last value of ${statistics[channel].name}`,
-        ofPast: ({ all }: ChannelPast) => all[place].values.at(-1)!,
+        ofPast: ({ all }: ChannelPast) => all[index].values.at(-1)!,
       }))
       : []),
   ];

@@ -10,8 +10,8 @@ export function pinballLoss(quantile: ArrayLike<number>, truth: ArrayLike<number
   let [sum, count] = [0, 0];
   for (let i = 0; i < truth.length; i++) {
     if (Number.isNaN(truth[i])) continue;
-    const gap = truth[i] - quantile[i];
-    sum += Math.max(level * gap, (level - 1) * gap);
+    const error = truth[i] - quantile[i];
+    sum += Math.max(level * error, (level - 1) * error);
     count++;
   }
   return sum / count;

@@ -4,7 +4,7 @@ import type { Series } from "../../../data/series.ts";
 import { DataError } from "../../../device/errors.ts";
 import { isCount, isNumber } from "../../../files/json.ts";
 import type { TrainedModel } from "../../models/trained_model.ts";
-import { originOf, startOf, targetChannelsOf } from "../../read/forecast_windows.ts";
+import { originRowOf, startOf, targetChannelsOf } from "../../read/forecast_windows.ts";
 import { formatRecordedTime } from "../../record/calendar.ts";
 import type { DataRecord } from "../../record/data_record.ts";
 import type { Prediction, RowsState } from "../../record/predictions.ts";
@@ -34,7 +34,7 @@ export function forecastStreams(
     label: -1,
   });
   const origin = (name: string, rows: RowsState["rows"]) =>
-    rows[originOf(seriesOf(name, rows), width, targetChannels)][0]!;
+    rows[originRowOf(seriesOf(name, rows), width, targetChannels)][0]!;
   return streamsOf<RowsState>({
     channels,
     ...(times.calendar ? { textOf: (time: number) => formatRecordedTime(time, times) } : {}),

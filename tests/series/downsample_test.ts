@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { isBatchSource } from "../../src/data/batches.ts";
 import type { Series } from "../../src/data/series.ts";
-import { condense, condensingOf, describeCondensing, rowsPerStep } from "../../src/series/models/condense.ts";
+import {
+  describeDownsampling,
+  downsample,
+  downsamplingOf,
+  rowsPerStep,
+} from "../../src/series/models/downsample.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import type { ClassPrediction, PredictionStreamState } from "../../src/series/record/predictions.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
@@ -32,17 +37,17 @@ function seriesOf(rows: readonly (readonly number[])[]): Series {
 const rows = [[0, 1, 10], [1, 2, NaN], [3, NaN, NaN], [4, NaN, NaN], [5, NaN, NaN], [9, NaN, 7], [10, 8, 9]];
 
 Deno.test("a block has the mean of its times and of its known values, and the last block may be shorter", () => {
-  const { times, values } = condense(seriesOf(rows), 2, 3);
+  const { times, values } = downsample(seriesOf(rows), 2, 3);
   assert.deepEqual([...times], [4 / 3, 6, 10]);
   assert.deepEqual([...values], [1.5, 10, NaN, 7, 8, 9]);
   const one = seriesOf(rows);
-  assert.equal(condense(one, 2, 1), one);
+  assert.equal(downsample(one, 2, 1), one);
 });
 
 Deno.test("blocks do not depend on later rows, and times of dates are not rounded", () => {
   const dates = rows.map(([time, ...values]) => [1.7e9 + time / 8, ...values]);
-  const whole = condense(seriesOf(dates), 2, 2);
-  const part = condense(seriesOf(dates.slice(0, 4)), 2, 2);
+  const whole = downsample(seriesOf(dates), 2, 2);
+  const part = downsample(seriesOf(dates.slice(0, 4)), 2, 2);
   assert.deepEqual([...part.times], [...whole.times.subarray(0, 2)]);
   assert.deepEqual([...part.values], [...whole.values.subarray(0, 4)]);
   assert.deepEqual([...part.times], [1.7e9 + 1 / 16, 1.7e9 + 7 / 16]);
@@ -57,13 +62,13 @@ Deno.test("the number of rows of a step depends on the median and the longest le
 Deno.test("models along windows choose longer windows, other models means, and options override both", () => {
   const long = [{ times: new Float64Array(17984) }];
   const { s5, "neural-rde": rde } = neuralModels;
-  assert.deepEqual(condensingOf(s5, {}, long), { by: "means", rows: 36 });
-  assert.deepEqual(condensingOf(rde, {}, long), { by: "log-signatures", rows: 36 });
-  assert.equal(condensingOf(s5, { condense: 1 }, long), undefined);
-  assert.equal(condensingOf(rde, { window: 128 }, long), undefined);
-  assert.equal(condensingOf(rde, {}, [{ times: new Float64Array(2048) }]), undefined, "windows of 4 rows");
+  assert.deepEqual(downsamplingOf(s5, {}, long), { by: "means", rows: 36 });
+  assert.deepEqual(downsamplingOf(rde, {}, long), { by: "log-signatures", rows: 36 });
+  assert.equal(downsamplingOf(s5, { condense: 1 }, long), undefined);
+  assert.equal(downsamplingOf(rde, { window: 128 }, long), undefined);
+  assert.equal(downsamplingOf(rde, {}, [{ times: new Float64Array(2048) }]), undefined, "windows of 4 rows");
   assert.match(
-    describeCondensing({ by: "means", rows: 36 }, long)!,
+    describeDownsampling({ by: "means", rows: 36 }, long)!,
     /^rows are averaged in blocks of 36, from 17984 to 500 steps; changes within 36 rows are lost$/,
   );
 });

@@ -31,7 +31,7 @@ export function rowsPerStep(lengths: readonly number[], steps = defaultSteps): n
  * @param series Training series.
  * @returns Undefined if the rows stay as they are, or the settings have the window.
  */
-export function condensingOf(
+export function downsamplingOf(
   kind: ModelReading,
   { condense, window }: Pick<SeriesSettings, "condense" | "window">,
   series: readonly Pick<Series, "times">[],
@@ -52,7 +52,7 @@ export function condensingOf(
  * @param channels Number of channels.
  * @param rows Number of rows of a block; 1 returns the series itself.
  */
-export function condense(series: Series, channels: number, rows: number): Series {
+export function downsample(series: Series, channels: number, rows: number): Series {
   if (rows === 1) return series;
   const blocks = Math.ceil(series.times.length / rows);
   const [times, values] = [new Float64Array(blocks), new Float64Array(blocks * channels)];
@@ -69,7 +69,7 @@ export function condense(series: Series, channels: number, rows: number): Series
 }
 
 /** Describes the shortening of series in words. Undefined if all rows are kept. */
-export function describeCondensing(
+export function describeDownsampling(
   condensing: RecordedCondensing | undefined,
   series: readonly Pick<Series, "times">[],
 ): string | undefined {

@@ -1,4 +1,4 @@
-/** Pace of series: how long they are, and how much they change. It decides the scale of slopes. */
+/** Scale of slopes by the pace of the series: how long they are, and how much they change. */
 import { type Series, stackSeries } from "../../data/series.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
