@@ -106,11 +106,11 @@ export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
 function framesOf(waveform: Tensor, windowLength: number, hopLength: number): Tensor {
   const samples = waveform.shape.at(-1)!;
   const windows = Math.floor(samples / hopLength) + 1;
-  const places = Int32Array.from({ length: windows * windowLength }, (_, i) => {
-    const place = Math.abs(Math.floor(i / windowLength) * hopLength + i % windowLength - windowLength / 2);
-    return place < samples ? place : 2 * (samples - 1) - place;
+  const sampleIndices = Int32Array.from({ length: windows * windowLength }, (_, i) => {
+    const index = Math.abs(Math.floor(i / windowLength) * hopLength + i % windowLength - windowLength / 2);
+    return index < samples ? index : 2 * (samples - 1) - index;
   });
-  const indices = tensor(places, { dtype: "int32", shape: [windows, windowLength] });
+  const indices = tensor(sampleIndices, { dtype: "int32", shape: [windows, windowLength] });
   return waveform.take(indices, -1);
 }
 

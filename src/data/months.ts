@@ -19,8 +19,12 @@ export function monthOf(text: string): number {
   for (const notation of notations) {
     const { year, month, name, quarter } = notation.exec(text)?.groups ?? {};
     if (year === undefined) continue;
-    const place = month ? +month - 1 : quarter ? 3 * (+quarter - 1) : monthNames.indexOf(name.toLowerCase());
-    if (place >= 0) return 12 * (+year - 1970) + place;
+    const monthIndex = month
+      ? +month - 1
+      : quarter
+      ? 3 * (+quarter - 1)
+      : monthNames.indexOf(name.toLowerCase());
+    if (monthIndex >= 0) return 12 * (+year - 1970) + monthIndex;
   }
   return NaN;
 }

@@ -145,8 +145,8 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
           },
         );
         const outputs = [prediction, state, ...observations];
-        const places = results.get(kept);
-        if (places) places.forEach((place, i) => place.assign(outputs[i]));
+        const stored = results.get(kept);
+        if (stored) stored.forEach((target, i) => target.assign(outputs[i]));
         else results.set(kept, outputs.map((x) => parameter(x)));
       })
     );

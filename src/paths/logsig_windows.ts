@@ -72,11 +72,11 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
   // Pad all windows to the same length. Repeating the last point of a window does not change its signature.
   const windows = borders.length - 1;
   const longest = largest(borders.slice(1).map((end, i) => end - borders[i])) + 1;
-  const places = Int32Array.from({ length: windows * longest }, (_, i) => {
+  const indices = Int32Array.from({ length: windows * longest }, (_, i) => {
     const window = Math.floor(i / longest);
     return Math.min(borders[window] + i % longest, borders[window + 1]);
   });
-  const points = values.take(tensor(places, { shape: [windows, longest], dtype: "int32" }), -2);
+  const points = values.take(tensor(indices, { shape: [windows, longest], dtype: "int32" }), -2);
   const increments = logsignature(points, depth);
   const start = values.slice(-2, 0, 1);
   const unused = increments.shape.at(-1)! - start.shape.at(-1)!;

@@ -87,11 +87,11 @@ export function logsignature(path: Tensor, depth: number): Tensor {
   check(path, depth, "logsignature");
   const channels = path.shape.at(-1)!;
   const coefficients = concatenate(logarithm(signatureLevels(path, depth)), path.rank - 2);
-  const places = lyndonWords(channels, depth).map((word) =>
+  const indices = lyndonWords(channels, depth).map((word) =>
     countWords(channels, word.length - 1) +
-    word.reduce((place, letter) => place * channels + letter, 0)
+    word.reduce((index, letter) => index * channels + letter, 0)
   );
-  return coefficients.take(tensor(places, { dtype: "int32" }), -1);
+  return coefficients.take(tensor(indices, { dtype: "int32" }), -1);
 }
 
 function check(path: Tensor, depth: number, operation: string): void {

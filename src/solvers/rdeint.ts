@@ -61,15 +61,15 @@ function solveWindows(
     );
   }
   const times = hostTimes(t, "rdeint: t");
-  const places = Array.from(times, (time) => X.times.indexOf(time));
-  if (places.includes(-1)) {
+  const indices = Array.from(times, (time) => X.times.indexOf(time));
+  if (indices.includes(-1)) {
     throw new RangeError(
       `rdeint: t = ${
-        times[places.indexOf(-1)]
+        times[indices.indexOf(-1)]
       } is not a grid point of the path; rdeint has no states inside a window`,
     );
   }
-  const [first, last] = [places[0], places[places.length - 1]];
+  const [first, last] = [indices[0], indices[indices.length - 1]];
   const pieces = Array.from({ length: last - first }, (_, i) => {
     const [start, end] = [X.times[first + i], X.times[first + i + 1]];
     return { middle: (start + end) / 2, duration: end - start };
@@ -116,5 +116,5 @@ function solveWindows(
   }
   if (times.length === 2) return stack([y0, final]);
   const all = concatenate([y0.expandDims(0), states!]);
-  return all.take(tensor(places.map((place) => place - first), { dtype: "int32" }));
+  return all.take(tensor(indices.map((index) => index - first), { dtype: "int32" }));
 }

@@ -18,7 +18,7 @@ export type Bracket = {
 
 /** The interval [0, 1]. The value at 0 must be positive, the value at 1 must not. */
 export function wholeBracket(atLow: Tensor, atHigh: Tensor): Bracket {
-  const [low, high] = [0, 1].map((place) => full(atLow.shape, place, { dtype: atLow.dtype }));
+  const [low, high] = [0, 1].map((bound) => full(atLow.shape, bound, { dtype: atLow.dtype }));
   // At least the whole interval, times two for the evaluation that bisection would not need.
   return { low, high, atLow, atHigh, reach: high };
 }

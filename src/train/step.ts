@@ -115,8 +115,8 @@ export function stepOf<Batch extends Tree>(
   );
   return (positions, key, learningRate) => {
     optimizer.learningRate = learningRate;
-    const places = tensor(positions, { dtype: "int32" });
-    return split(positions.length, (parts) => run(places, parts, key));
+    const indices = tensor(positions, { dtype: "int32" });
+    return split(positions.length, (parts) => run(indices, parts, key));
   };
 }
 

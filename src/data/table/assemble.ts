@@ -279,7 +279,7 @@ function labelsOf({ label, options, fail }: TableColumns) {
   const texts = label!.texts;
   const column = options.target?.[0] ?? "label";
   const classes = texts.toSorted();
-  const places = texts.map((text) => classes.indexOf(text));
+  const labelOfCode = texts.map((text) => classes.indexOf(text));
   return {
     classes,
     of(rows: Int32Array, name: string): number {
@@ -302,7 +302,7 @@ function labelsOf({ label, options, fail }: TableColumns) {
           });
         }
       }
-      return places[first];
+      return labelOfCode[first];
     },
   };
 }
@@ -371,12 +371,12 @@ function mergeRule(table: TableColumns, { values: times, kind, areRounded }: Tim
     }
     merged += rows.length - count;
     const [mergedTimes, values] = [new Float64Array(count), new Float64Array(count * width)];
-    for (let j = 0, place = 0; j < rows.length; place++) {
+    for (let j = 0, row = 0; j < rows.length; row++) {
       let end = j + 1;
       while (end < rows.length && times[rows[end]] === times[rows[j]]) end++;
-      mergedTimes[place] = times[rows[j]];
+      mergedTimes[row] = times[rows[j]];
       for (let c = 0; c < width; c++) {
-        values[place * width + c] = end === j + 1
+        values[row * width + c] = end === j + 1
           ? channels[c].at(rows[j])
           : combine(rows.subarray(j, end), channels[c], name);
       }

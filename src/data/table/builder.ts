@@ -256,14 +256,14 @@ export class TableBuilder {
 
   /** The reason why a column without a name is ignored. Throws if the column is neither empty nor row numbers. */
   private unnamedReason({ name, column }: NamedColumn): string {
-    const place = Number(name.slice(1));
-    const heading = this.names[place];
-    const title = heading === "" ? `column ${place + 1}, which has no name` : `column ${quoted(heading)}`;
+    const index = Number(name.slice(1));
+    const heading = this.names[index];
+    const title = heading === "" ? `column ${index + 1}, which has no name` : `column ${quoted(heading)}`;
     const content = column.finish();
     if (content.kind === "number" && content.values.every(Number.isNaN)) return `${title} (empty)`;
     const counts = content.kind === "number" &&
       content.values.every((value) => Number.isInteger(value) && value >= 0);
-    if (place === 0 && counts) return `${title} (row numbers)`;
+    if (index === 0 && counts) return `${title} (row numbers)`;
     throw this.fail(-1, `${title}, is neither empty nor row numbers`, {
       code: "unknown-column",
       column: heading,
@@ -273,8 +273,8 @@ export class TableBuilder {
 }
 
 /** Key of a column: its name, or its index if it is unnamed. */
-function keyOf(name: string, place: number): string {
-  return isUnnamed(name) ? `\0${place}` : name;
+function keyOf(name: string, index: number): string {
+  return isUnnamed(name) ? `\0${index}` : name;
 }
 
 /** Name of a file without folder and extension. */

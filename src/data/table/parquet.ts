@@ -81,7 +81,7 @@ export async function readParquet(
     );
     if (!(sizes.reduce((sum, one) => sum + one, 0) <= size)) throw new Error("its columns overlap");
     sink.header(all);
-    const places = columns.map((name) => all.indexOf(name));
+    const indices = columns.map((name) => all.indexOf(name));
     const cells: Cell[] = new Array(all.length).fill(undefined);
     let start = 0;
     /** Reads a column of a row group. */
@@ -136,10 +136,10 @@ export async function readParquet(
       for (let row = start + 1; row <= end; row++) {
         readers.forEach((next, i) => {
           const cell = cellOf(next(), path, columns[i], row);
-          if (cell instanceof FileDate) cell.isLocal = isLocal[places[i]];
+          if (cell instanceof FileDate) cell.isLocal = isLocal[indices[i]];
           // A dictionary holds a text once, however often it occurs.
           if (typeof cell === "string" && cell.length > longText) budget.take(cell.length);
-          cells[places[i]] = cell;
+          cells[indices[i]] = cell;
         });
         sink.row(cells, row);
       }

@@ -172,8 +172,8 @@ function deltaSum(page: Reader, values: number): number {
       for (let j = 0; j < perMiniblock && done < values; j++, done++) {
         let rest = 0;
         for (let bit = 0; bit < Math.min(32, width); bit++) {
-          const place = j * width + bit;
-          rest |= (page.view.getUint8(page.at + (place >> 3)) >> (place & 7) & 1) << bit;
+          const bitIndex = j * width + bit;
+          rest |= (page.view.getUint8(page.at + (bitIndex >> 3)) >> (bitIndex & 7) & 1) << bit;
         }
         value = value + least + rest | 0;
         sum += Math.max(0, value);

@@ -44,8 +44,8 @@ export function rowsLayout(
   let count = 0;
   const begin = (names: readonly string[]) => {
     hasBegun = true;
-    kept = [...names.keys()].filter((place) => ofSeries.includes(names[place]));
-    values = [...names.keys()].filter((place) => !kept.includes(place));
+    kept = [...names.keys()].filter((index) => ofSeries.includes(names[index]));
+    values = [...names.keys()].filter((index) => !kept.includes(index));
     if (values.length === 0) {
       throw new DataFormatError(
         file,
@@ -55,11 +55,11 @@ export function rowsLayout(
       );
     }
     hasName = names.includes(series);
-    sink.header([...hasName ? [] : [series], ...kept.map((place) => names[place]), time, valueColumn]);
+    sink.header([...hasName ? [] : [series], ...kept.map((index) => names[index]), time, valueColumn]);
   };
   const row: RowSink["row"] = (cells, line) => {
     count++;
-    const common = [...hasName ? [] : [`series ${count}`], ...kept.map((place) => cells[place])];
+    const common = [...hasName ? [] : [`series ${count}`], ...kept.map((index) => cells[index])];
     const observed = [...values.keys()].filter((i) => !isMissing(cells[values[i]]));
     // A series without any value keeps one row, so that it is reported and not lost.
     for (const i of observed.length > 0 ? observed : [0]) sink.row([...common, i, cells[values[i]]], line);

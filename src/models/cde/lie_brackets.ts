@@ -28,12 +28,12 @@ function signedSums(
   const most = Math.max(1, ...terms.map(({ length }) => length));
   // The last place holds a zero.
   const tables = Array.from({ length: most }, (_, n) => {
-    const places = terms.map((some) => some[n] ? some[n][0] + (some[n][1] ? words : 0) : 2 * words);
-    return constantBeside(parameter, Int32Array.from(places));
+    const indices = terms.map((some) => some[n] ? some[n][0] + (some[n][1] ? words : 0) : 2 * words);
+    return constantBeside(parameter, Int32Array.from(indices));
   });
   return (x) => {
     const signed = concatenate([x, x.neg(), x.slice(-1, 0, 1).zerosLike()], -1);
-    const sums = tables.map((places) => signed.take(places(), -1)).reduce((sum, part) => sum.add(part));
+    const sums = tables.map((indices) => signed.take(indices(), -1)).reduce((sum, part) => sum.add(part));
     return sums.reshape([...x.shape.slice(0, -1), ...shape]);
   };
 }
@@ -68,7 +68,7 @@ export function tripleCoefficients(
   triples: readonly number[][],
   parameter: Tensor,
 ): (x: Tensor) => Tensor {
-  const position = new Map(triples.map((word, place) => [word.join(), place]));
+  const position = new Map(triples.map((word, index) => [word.join(), index]));
   const terms: SignedWord[][] = Array.from({ length: channels ** 3 }, () => []);
   /** Adds words to the coefficient of [f_p, [f_q, f_r]]. */
   const add = ([p, q, r]: readonly number[], words: readonly number[], isNegative: boolean) => {
@@ -77,11 +77,11 @@ export function tripleCoefficients(
       terms[(p * channels + r) * channels + q].push([word, !isNegative]);
     }
   };
-  triples.forEach(([a, b, c], place) => {
-    if (b < c || a === b) add([a, b, c], [place], false);
+  triples.forEach(([a, b, c], index) => {
+    if (b < c || a === b) add([a, b, c], [index], false);
     // [[a, b], c] = -[c, [a, b]].
-    else if (b === c) add([c, a, b], [place], true);
-    else add([c, a, b], [place, position.get([a, c, b].join())!], true);
+    else if (b === c) add([c, a, b], [index], true);
+    else add([c, a, b], [index, position.get([a, c, b].join())!], true);
   });
   return signedSums(triples.length, [channels, channels, channels], terms, parameter);
 }

@@ -134,17 +134,17 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   };
   /** The task with the texts about its data. */
   const described = (task: SeriesTask, isChosen = true): Task => {
-    const steps = isChosen ? describeDownsampling(task.record.condensing, set.series) : undefined;
+    const stepsText = isChosen ? describeDownsampling(task.record.condensing, set.series) : undefined;
     return {
       ...task,
       description: [
         ...(sourcesOf(settings).data === undefined
           ? []
           : [describeRecord(task.record), ...describeSeries(set)]),
-        ...(steps ? [steps] : []),
+        ...(stepsText ? [stepsText] : []),
       ],
       ...(set.notices ? { notices: set.notices } : {}),
-      ...(steps ? { chosen: { ...task.chosen, steps } } : {}),
+      ...(stepsText ? { chosen: { ...task.chosen, steps: stepsText } } : {}),
       testSize: `${split.test.length} of ${set.series.length} series`,
     };
   };
@@ -166,12 +166,12 @@ export async function prepareSeries<Settings extends SeriesSettings>(
       const problem: CandidateProblem<Settings> = {
         series: seriesOf(learned),
         classes: settings.task === "regress" ? 0 : set.classes.length,
-        async task(settings, parts, steps) {
+        async task(settings, parts, optimizerSteps) {
           const learnedParts = mapSplits(parts, (indices) => indices.map((index) => learned[index]));
-          const training = { ensemble: 1, found: { steps, temperature: 1 } };
+          const training = { ensemble: 1, found: { steps: optimizerSteps, temperature: 1 } };
           return await taskOf(settings, await recordOf(settings, learnedParts, training));
         },
-        async seconds(settings, steps) {
+        async seconds(settings, optimizerSteps) {
           const kind = kindNamed(kinds, settings.model!);
           const { length: rows, channels } = record;
           if ("network" in kind) {
@@ -187,7 +187,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
           const one = learned.slice(0, 1);
           const split = { train: one, validation: one, test: one };
           const trial = await recordOf(settings, split, { ensemble: 1 });
-          return steps * stepSeconds({
+          return optimizerSteps * stepSeconds({
             parameters: parameterCount((await taskOf(settings, trial)).parameters),
             batchSize: settings.batchSize,
             rows: Math.ceil(rows / (trial.condensing?.rows ?? 1)),

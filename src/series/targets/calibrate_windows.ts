@@ -80,13 +80,13 @@ export async function calibrateWindows(
   const every = Math.ceil(windows.length / maxShortened);
   const some = windows.filter((_, i) => i % every === 0);
   const short: { steps: number; errors: StepErrors }[] = [];
-  for (let steps = Math.floor(from / 2); steps >= 1; steps = Math.floor(steps / 2)) {
-    const cut = some.filter(({ observed }) => observed >= steps)
-      .map((window) => withShorterPast(window, steps, width, sizes!));
+  for (let pastSteps = Math.floor(from / 2); pastSteps >= 1; pastSteps = Math.floor(pastSteps / 2)) {
+    const cut = some.filter(({ observed }) => observed >= pastSteps)
+      .map((window) => withShorterPast(window, pastSteps, width, sizes!));
     const forecasts = cut.length > 0 ? await forecast(cut).catch(ignoreDivergence) : undefined;
     if (!forecasts) continue;
-    add(`${steps}`, cut, forecasts, cut.map((window) => isHistory ? unitOf(window) : inData));
-    short.push({ steps, errors: samples.get(`${steps}`)!.quantiles() });
+    add(`${pastSteps}`, cut, forecasts, cut.map((window) => isHistory ? unitOf(window) : inData));
+    short.push({ steps: pastSteps, errors: samples.get(`${pastSteps}`)!.quantiles() });
   }
   const errors = samples.get("whole")?.quantiles();
   if (!errors) return { errors: short[0]?.errors ?? new ErrorSample(width, horizon).quantiles(), short };

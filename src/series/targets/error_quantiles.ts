@@ -46,13 +46,13 @@ export class ErrorSample {
 
   /** Quantiles of each channel and step. No quantiles for a channel without errors. */
   quantiles(): StepErrors {
-    return this.#errors.map((steps) =>
-      steps.map((errors, step) => {
+    return this.#errors.map((stepErrors) =>
+      stepErrors.map((errors, step) => {
         let reach = 0;
         let pooled = errors;
-        while (pooled.length < minErrors && reach < steps.length) {
+        while (pooled.length < minErrors && reach < stepErrors.length) {
           reach++;
-          pooled = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
+          pooled = stepErrors.slice(Math.max(0, step - reach), step + reach + 1).flat();
         }
         if (pooled.length === 0) return [];
         const quantile = errors.length < minErrors ? widened(pooled, errors.length) : quantilesIn(pooled);
@@ -89,13 +89,13 @@ export function hasErrors(errors: StepErrors[number] | undefined): boolean {
  */
 export function errorsAfter(
   { errors, short = [], from }: ErrorQuantiles,
-  steps: number,
+  pastSteps: number,
   context: number,
 ): StepErrors {
   const lengths = [{ steps: from ?? context, errors }, ...short];
-  const at = lengths.findIndex((entry) => entry.steps <= steps);
+  const at = lengths.findIndex((entry) => entry.steps <= pastSteps);
   if (at < 0) return lengths.at(-1)!.errors;
-  if (at === 0 || lengths[at].steps === steps) return lengths[at].errors;
+  if (at === 0 || lengths[at].steps === pastSteps) return lengths[at].errors;
   const [less, more] = [lengths[at].errors, lengths[at - 1].errors];
   return less.map((channelErrors, channel) =>
     hasErrors(more[channel]) && widthOf(more[channel]) > widthOf(channelErrors)
@@ -105,8 +105,8 @@ export function errorsAfter(
 }
 
 /** Sum of the widths of the 80 % interval over all steps. 0 without quantiles. */
-export function widthOf(steps: StepErrors[number]): number {
-  return steps.reduce((sum, errors) => sum + (errors.at(-1) ?? 0) - (errors[0] ?? 0), 0);
+export function widthOf(stepErrors: StepErrors[number]): number {
+  return stepErrors.reduce((sum, errors) => sum + (errors.at(-1) ?? 0) - (errors[0] ?? 0), 0);
 }
 
 /** @throws {Error} If the stored value does not have a number for each channel, step and level. */
@@ -120,10 +120,10 @@ export function requireErrorQuantiles(
     Array.isArray(list) && list.length === length;
   const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
   const areErrors = (all: unknown) =>
-    isList(all, channels) && all.every((steps) =>
-      isList(steps, horizon) &&
-      (steps.every((errors) => isList(errors, levels.length) && errors.every(isError)) ||
-        steps.every((errors) => isList(errors, 0)))
+    isList(all, channels) && all.every((stepErrors) =>
+      isList(stepErrors, horizon) &&
+      (stepErrors.every((errors) => isList(errors, levels.length) && errors.every(isError)) ||
+        stepErrors.every((errors) => isList(errors, 0)))
     );
   const areShort = Array.isArray(short) &&
     short.every((entry) => isRecord(entry) && isCount(entry.steps) && areErrors(entry.errors));

@@ -136,7 +136,7 @@ export function windowForecaster(
    * Forecasts at the steps 1, 2, ..., in standard deviations of the training set. Shape
    * (batch, horizon, channels).
    */
-  const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.scale).add(batch.level);
+  const predictSteps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.scale).add(batch.level);
 
   /** Length of a window's observations in the inputs of the network. */
   const lengthOf = ({ past }: ForecastWindow) => network?.lengthOf(past) ?? 0;
@@ -158,7 +158,7 @@ export function windowForecaster(
     return expected;
   };
   const networkRows = async (windows: readonly ForecastWindow[]) => {
-    const read = await outputsInBatches(windows, lengthOf, (some) => steps(toBatch(some)));
+    const read = await outputsInBatches(windows, lengthOf, (some) => predictSteps(toBatch(some)));
     return read.map((row) =>
       Float64Array.from(row, (value, at) => {
         const { mean, standardDeviation } = channels[at % width];
@@ -224,7 +224,7 @@ export function windowForecaster(
     toBatch,
     toBatches: (windows) => groupsOfOneLength(windows, lengthOf).map(toBatch),
     evaluate(batch, key) {
-      const predicted = steps(batch, key);
+      const predicted = predictSteps(batch, key);
       if (!batch.at) return maskedErrors(predicted, batch.targets);
       const valuesAtOrigin = batch.grid.slice(1, -1).mul(batch.scale).add(batch.level);
       return maskedErrors(atTimes(concatenate([valuesAtOrigin, predicted], 1), batch.at), batch.targets);
@@ -245,12 +245,12 @@ export function windowForecaster(
           );
         }
         requireSteps(name, now);
-        const steps = Array.from({ length: horizon }, (_, step) => (step + 1) * gap);
+        const durations = Array.from({ length: horizon }, (_, step) => (step + 1) * gap);
         return asked.length > 0
           ? { times: asked, texts: asked.map((time) => formatRecordedTime(time, record.time)) }
           : {
-            times: steps.map((duration) => now + duration),
-            texts: steps.map((duration) => formatTimeAfter(now, duration, record.time)),
+            times: durations.map((duration) => now + duration),
+            texts: durations.map((duration) => formatTimeAfter(now, duration, record.time)),
           };
       });
       const windows = series.map((one, i) => windowAt(one, originRows[i], width, sizes));

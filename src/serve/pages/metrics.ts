@@ -69,8 +69,8 @@ export function histogram(name: string, help: string): Histogram {
       if (!record) {
         records.set(key, record = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
       }
-      const place = bounds.findIndex((bound) => value <= bound);
-      record.counts[place < 0 ? bounds.length : place]++;
+      const bucket = bounds.findIndex((bound) => value <= bound);
+      record.counts[bucket < 0 ? bounds.length : bucket]++;
       record.sum += value;
     },
     text: () =>

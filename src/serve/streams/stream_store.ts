@@ -72,7 +72,7 @@ export async function openStreamStore(
   if (kept && kept.head.run !== run) reject("the streams are of another model; choose another folder");
 
   let number = kept?.head.number ?? 0;
-  let current = kept?.place ?? 1;
+  let current = kept?.index ?? 1;
   let streams: Streams | undefined;
   let fail: (error: unknown) => void = () => {};
   let [stateBytes, journalBytes, retryAt] = [0, 0, 0];
@@ -190,7 +190,7 @@ async function replay(
 
 /** The newest complete file. */
 async function newestOf(files: readonly Deno.FsFile[]) {
-  const complete = (await Promise.all(files.map(async (file, place) => {
+  const complete = (await Promise.all(files.map(async (file, index) => {
     const { size } = await file.stat();
     const bytes = new Uint8Array(size);
     for (let at = 0; at < size;) at += await file.read(bytes.subarray(at)) ?? size;
@@ -201,7 +201,7 @@ async function newestOf(files: readonly Deno.FsFile[]) {
     if (!isRecord(head) || head.format !== "weft-streams-1" || !lines.includes(completeLine)) {
       return undefined;
     }
-    return { place, head, lines: lines.map(parseJson).filter(isLine) };
+    return { index, head, lines: lines.map(parseJson).filter(isLine) };
   }))).filter((one) => one !== undefined);
   return complete.sort((a, b) => b.head.number - a.head.number).at(0);
 }

@@ -34,7 +34,7 @@ export function eventRows(eventSteps: EventSteps, chunks: readonly Chunk[], samp
     });
     joined += rowCount(events);
   }
-  const places = positions.map((list) => list.view());
+  const views = positions.map((list) => list.view());
   const take = (tensors: readonly Tensor[], rows: readonly ArrayLike<number>[], count: number) => {
     if (tensors.length === 0) return [];
     const at = tableOf(
@@ -58,9 +58,9 @@ export function eventRows(eventSteps: EventSteps, chunks: readonly Chunk[], samp
       return take(steps, events, rowCount(events));
     },
     /** The rows of the first events of each list, from the joined rows of all chunks. */
-    ofEvents: (joined: readonly Tensor[], count: number): Tensor[] => take(joined, places, count),
+    ofEvents: (joined: readonly Tensor[], count: number): Tensor[] => take(joined, views, count),
     /** Whether each list has as many events, `(count)` or `(count, samples)`. */
     areThere: (count: number, dtype: DType): Tensor =>
-      tableOf(eventSteps, count, column, (_, k, i) => k < places[i].length, dtype).greater(0),
+      tableOf(eventSteps, count, column, (_, k, i) => k < views[i].length, dtype).greater(0),
   };
 }

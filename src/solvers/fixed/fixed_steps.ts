@@ -64,14 +64,14 @@ export function statesAt(
   if (times.length === 2) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states!]);
-  const places = locateInSteps(times, grid);
+  const locations = locateInSteps(times, grid);
   const rows = (numbers: number[]) => all.take(tensor(numbers, { dtype: "int32" }));
-  if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
-    return rows(places.map(({ step, fraction }) => step + fraction));
+  if (locations.every(({ fraction }) => fraction === 0 || fraction === 1)) {
+    return rows(locations.map(({ step, fraction }) => step + fraction));
   }
-  const fractions = tensor(places.map(({ fraction }) => fraction), { dtype: y0.dtype })
+  const fractions = tensor(locations.map(({ fraction }) => fraction), { dtype: y0.dtype })
     .reshape([-1, ...y0.shape.map(() => 1)]);
-  const [before, after] = [0, 1].map((shift) => rows(places.map(({ step }) => step + shift)));
+  const [before, after] = [0, 1].map((shift) => rows(locations.map(({ step }) => step + shift)));
   return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
 }
 

@@ -87,8 +87,8 @@ export function measuresInWords(
 export function sortMeasures(names: Iterable<string>, chosen?: string): string[] {
   const order = Object.keys(measureNames);
   const rank = (name: string) => {
-    const place = order.indexOf(partsOf(name).measure);
-    return name === chosen ? -1 : place < 0 ? order.length : place;
+    const index = order.indexOf(partsOf(name).measure);
+    return name === chosen ? -1 : index < 0 ? order.length : index;
   };
   return [...new Set(names)].sort((a, b) => rank(a) - rank(b));
 }

@@ -43,16 +43,16 @@ function writeKey(
   i: number,
   value: number,
   bits: Uint32Array,
-  place: number,
+  offset: number,
   dtype: DType,
   inverted: number,
 ): void {
   const isFloat = dtype === "float32" || dtype === "float64";
   const top = keys.length - 1;
-  const sign = bits[place + top] >>> 31;
+  const sign = bits[offset + top] >>> 31;
   for (let word = 0; word <= top; word++) {
     // Zeros of both signs are equal.
-    let key = isFloat && value === 0 ? 0 : bits[place + word];
+    let key = isFloat && value === 0 ? 0 : bits[offset + word];
     if (value !== value) key = -1;
     else if (isFloat && sign === 1 && value !== 0) key = ~key;
     else if (word === top && (isFloat || dtype === "int32")) key ^= 0x80000000;
@@ -70,24 +70,24 @@ function sortByInsertion(keys: readonly Uint32Array[], order: Int32Array): Int32
   };
   for (let i = 1; i < order.length; i++) {
     const position = order[i];
-    let place = i;
-    for (; place > 0 && isAfter(order[place - 1], position); place--) order[place] = order[place - 1];
-    order[place] = position;
+    let target = i;
+    for (; target > 0 && isAfter(order[target - 1], position); target--) order[target] = order[target - 1];
+    order[target] = position;
   }
   return order;
 }
 
 function sortByDigits(keys: readonly Uint32Array[], order: Int32Array, spare: Int32Array): Int32Array {
   let [from, to] = [order, spare];
-  const places = new Uint32Array(256);
+  const offsets = new Uint32Array(256);
   for (const key of keys) {
     for (let shift = 0; shift < 32; shift += 8) {
-      places.fill(0);
-      for (let i = 0; i < key.length; i++) places[key[i] >>> shift & 255]++;
+      offsets.fill(0);
+      for (let i = 0; i < key.length; i++) offsets[key[i] >>> shift & 255]++;
       // All elements have the same digit.
-      if (places[key[0] >>> shift & 255] === key.length) continue;
-      for (let digit = 0, sum = 0; digit < 256; digit++) [places[digit], sum] = [sum, sum + places[digit]];
-      for (let i = 0; i < from.length; i++) to[places[key[from[i]] >>> shift & 255]++] = from[i];
+      if (offsets[key[0] >>> shift & 255] === key.length) continue;
+      for (let digit = 0, sum = 0; digit < 256; digit++) [offsets[digit], sum] = [sum, sum + offsets[digit]];
+      for (let i = 0; i < from.length; i++) to[offsets[key[from[i]] >>> shift & 255]++] = from[i];
       [from, to] = [to, from];
     }
   }
