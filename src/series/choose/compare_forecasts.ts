@@ -27,7 +27,7 @@ type TaskOf = (settings: SeriesSettings, earlier: number) => Promise<ForecastTas
 /** Measures that are reported. */
 const reported = ["mase", "mae"] as const;
 
-/** Share of the epochs of the first look at a model that is trained with gradients. */
+/** Share of the epochs of the first, short training of a model that is trained with gradients. */
 const trialShare = 0.25;
 
 /** A candidate with its errors. */

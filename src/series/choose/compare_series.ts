@@ -67,7 +67,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     ...{ candidate, lengths: [], seconds: 0 },
     ...(candidate.reason ? { reason: candidate.reason } : {}),
   }));
-  // The simplest usable model is scored whatever its work is.
+  // The simplest usable model is scored even if its work exceeds the budget.
   const first = all.find(({ reason }) => reason === undefined) ?? all[0];
   const print = (one: Contender) => onLine?.(`  ${lineOf(comparedOf(one))}`);
   const score = async (one: Contender, length: number, repetition = 0) => {
@@ -154,7 +154,7 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   };
 }
 
-/** Why a candidate is not trained longer, for the line of all. */
+/** Why a candidate is not trained longer, for the line that lists these candidates. */
 function endOf(one: Contender): string {
   return `${labelOf(one)} (${one.reason?.replace(/^.*: /, "") ?? "it failed"})`;
 }

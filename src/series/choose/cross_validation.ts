@@ -75,7 +75,7 @@ export async function crossValidate<Settings extends SeriesSettings>(
 ): Promise<CrossValidation | undefined> {
   checkOptions("crossValidate", options, optionNames);
   const { folds, repetition = 0, signal, onScore } = options;
-  // The key 2 is that of a search.
+  // The search for settings uses key 2.
   const seed = foldIn(key(settings.seed), repetition === 0 ? 1 : 2 + repetition);
   const splits = typeof folds === "number" ? foldsOf(problem.series, folds, seed) : [folds];
   const candidates: CrossValidation[] = [];

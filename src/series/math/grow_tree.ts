@@ -146,7 +146,7 @@ export function treeGrower(table: readonly FeatureBins[], limits: TreeLimits) {
       nodes.left[node] = left;
       nodes.missing[node] = split.isMissingLeft ? left : right;
       partition(rows.subarray(start, end), bins, split.end, split.isMissingLeft ? thresholds.length + 1 : -1);
-      // The histogram of the larger side is the difference of the others.
+      // The histogram of the larger child is that of the parent minus that of the smaller child.
       const isLeftSmaller = 2 * split.rows <= end - start;
       const smaller = sumsOf(isLeftSmaller ? rows.subarray(start, middle) : rows.subarray(middle, end));
       subtract(sums.packed, smaller.packed);

@@ -80,7 +80,7 @@ const minContext = 64;
 export const treeForecaster: WindowModelKind = {
   ...closedForm,
   isCandidate: true,
-  // The size has no horizon: that of a day of hours is assumed.
+  // The sizes do not contain the horizon: assume one day of hours.
   operations: ({ samples, rows, outputs }) =>
     operationsPerRow * Math.min(maxTreeRows, assumedHorizon * samples * rows * outputs),
   takesKnown: true,

@@ -55,7 +55,7 @@ export function withLinear(
   };
   return layer(parameters, ({ grid, inputs, futureCovariates }: WindowInputs, key?: Key) => {
     let steps = linear(grid.transpose()).transpose();
-    // The fit gives a constant past no bias: the forecast is the constant.
+    // As in the fit, a constant past has no bias: the forecast repeats the constant.
     if (!network) steps = grid.abs().max(1, { keepDims: true }).greater(leastChange).where(steps, 0);
     if (ofFuture) steps = steps.add(ofFuture(futureCovariates!));
     if (!network) return steps;

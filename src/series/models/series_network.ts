@@ -222,7 +222,7 @@ export function seriesNetwork(
   // A spline needs at least two observations.
   const commonLength = (series: readonly Series[]) =>
     Math.max(2, Math.ceil(largest([length, ...series.map(({ times }) => times.length)]) / blockRows));
-  // Streams cannot add the rows that are absent.
+  // A stream cannot insert missing rows of the grid, so models that predict online read the rows as they are.
   const rowsOfSeries = (one: Series) => reads === "spline" && !online ? onGrid(one, time.grid, length) : one;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const lengthOf = (one: Series) => commonLength([rowsOfSeries(one)]);

@@ -43,7 +43,7 @@ export function resample(
   return resampled;
 }
 
-/** Linear interpolation at 0, 1, .... `places` ascends. */
+/** Linear interpolation at 0, 1, .... `positions` ascends. */
 function interpolate(positions: readonly number[], observed: readonly number[], into: Float64Array): void {
   let next = 0;
   for (let t = 0; t < into.length; t++) {

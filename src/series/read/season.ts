@@ -119,7 +119,7 @@ function autocorrelations({ gap, series, channels, targetChannels }: SeasonData)
   });
 }
 
-/** Correlation of the values that are known, and known again `lag` steps later. 0 without such values. */
+/** Correlation of the values with those `lag` steps later, where both are observed. 0 without such values. */
 function correlationAt(values: Float64Array, lag: number): number {
   let [product, before, after] = [0, 0, 0];
   for (let t = lag; t < values.length; t++) {

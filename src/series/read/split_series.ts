@@ -62,7 +62,7 @@ function itemsOf({ series }: Pick<SeriesSet, "series">, recorded: readonly Recor
 /**
  * Groups of series, which stay together in a split, with the class of their first series; 0 without classes.
  *
- * @param members Series, or what stands for them, such as their positions.
+ * @param members Series, or values that represent series, such as their positions.
  */
 export function groupsOf<Member>(
   members: readonly Member[],

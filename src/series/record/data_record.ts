@@ -256,7 +256,7 @@ export function channelPlaces(
  * @param values Values `(rows, width)`.
  * @param width Number of columns of the values, at least 1.
  * @param columns Positions of the columns, from 0 to `width - 1`.
- * @returns Values `(rows, places.length)`.
+ * @returns Values `(rows, columns.length)`.
  */
 export function takeColumns(values: Float64Array, width: number, columns: readonly number[]): Float64Array {
   const rows = values.length / width;

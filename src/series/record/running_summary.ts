@@ -39,7 +39,7 @@ export class RunningSummary {
     if (saved) [this.#rows, this.#first, this.#last] = [saved.rows, saved.first, saved.last];
   }
 
-  /** Adds a row. @param values Scaled value of each channel; NaN is missing. @param from Place of the first value. */
+  /** Adds a row. @param values Scaled value of each channel; NaN is missing. @param from Position of the first value. */
   add(time: number, values: ArrayLike<number>, from = 0): void {
     if (this.#rows++ === 0) this.#first = time;
     this.#last = time;

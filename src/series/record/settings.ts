@@ -169,7 +169,7 @@ export const modelOptions: OptionSchema = {
   model: textOption({ help: "model" }, "name"),
   hidden: sizeOption({ help: "channels of the hidden state" }),
   width: sizeOption({ help: "features of each hidden layer of a vector field" }),
-  // Each layer is compiled, so that thousands of layers would take all of the processor.
+  // Each layer is compiled, so thousands of layers would block the CPU.
   depth: numberOption({
     help: "hidden layers of a vector field or of WARP's root network, or layers of fast weights",
   }, { from: 1, below: 33, whole: true }),

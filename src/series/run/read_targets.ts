@@ -42,7 +42,7 @@ export function requireClasses({ name, classes, series, validationFrom, testFrom
       ],
     });
   }
-  // A given part needs no series of the table.
+  // A validation or test set in a separate file takes no series of the table.
   const parts = [
     "train",
     ...validationFrom === undefined ? ["validate"] : [],

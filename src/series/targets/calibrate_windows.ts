@@ -75,7 +75,7 @@ export async function calibrateWindows(
     if (!isHistory) add("whole in data units", whole, forecasts, whole.map(() => inData));
     unitSums.forEach((_, channel) => units.forEach((unit) => unitSums[channel] += unit(channel, 1)));
   }
-  // Short pasts differ from all that the model was fitted to, so their errors are those of the final fit.
+  // The model was fitted to whole pasts only, so the errors of the final fit on shortened pasts are not too small.
   await finish?.();
   const every = Math.ceil(windows.length / maxShortened);
   const some = windows.filter((_, i) => i % every === 0);

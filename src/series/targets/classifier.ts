@@ -130,7 +130,7 @@ export function classifier(options: ClassifierOptions): Classifier {
     evaluate(batch, key) {
       const members = network.memberOutputs(batch, key);
       const predicted = asLogits(average(members));
-      // In training each member learns by itself.
+      // Members are trained independently: the loss is the mean of their losses.
       const loss = key && members.length > 1
         ? meanOutput(members.map((output) => lossOf(asLogits(output), batch.labels)))
         : lossOf(predicted, batch.labels);

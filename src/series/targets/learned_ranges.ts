@@ -37,7 +37,7 @@ function rangesOfColumns(values: readonly ArrayLike<number>[], width: number): (
         if (one[i] > high) high = one[i];
       }
     }
-    // Channel statistics hide the rounding errors of a constant, and predictions are compared with them.
+    // `channelStatistics` gives a constant channel a standard deviation of at least 1: limit it to the range.
     const most = low < high ? high - low : 1;
     return low <= high ? { low, high, mean, standardDeviation: Math.min(standardDeviation, most) } : null;
   });

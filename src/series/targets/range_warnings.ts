@@ -90,7 +90,7 @@ export function rangeWarnings(
     else compare("duration-outside", ranges.durations, lengthBounds, [durationOf(series)]);
     compare("length-outside", ranges.lengths, lengthBounds, [series.times.length]);
   }
-  // The gap of two rows is also their duration.
+  // With two rows, the gap is the duration, which is compared above.
   if (series.times.length > 2) compare("gap-outside", ranges.gaps, ratioBounds, [typicalGapOf(series)]);
   for (const { column, values, range } of predicted) {
     compare("prediction-outside", range, predictionBounds, values, { column });

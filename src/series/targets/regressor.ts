@@ -77,7 +77,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
       const members = network.memberOutputs(batch, key);
       const errors = maskedErrors(meanOutput(members), batch.targets);
       if (!key || members.length === 1) return errors;
-      // In training each member learns by itself.
+      // Members are trained independently: the loss is the mean of their losses.
       return {
         ...errors,
         loss: meanOutput(members.map((output) => maskedErrors(output, batch.targets).loss)),

@@ -92,7 +92,7 @@ function scoreNumbers(
     const values = series.map(({ targets }) => targets?.[target] ?? NaN);
     const observed = values.filter((value) => !Number.isNaN(value));
     const mean = meanOf(observed);
-    // The variance of a constant target is 0.
+    // A constant target has variance 0: divide by 1.
     return { values, mean, variance: meanOf(observed.map((value) => (value - mean) ** 2)) || 1 };
   });
   /** Mean squared error of each series with a known target. */

@@ -29,7 +29,7 @@ export const summaryNetwork: FittedModelKind["network"] = ({ record, settings },
         bias: new Float64Array(outputs),
         leftOut: new Float64Array(targets.length),
       };
-      // Classes share their features. Numbers may be known for other series each.
+      // All classes share one fit. Each numeric target has a fit to the series with a value of the target.
       const columns = Array.from({ length: outputs }, (_, k) => k);
       for (const fitColumns of record.targets ? columns.map((k) => [k]) : [columns]) {
         const labelled = [...series.keys()].filter((i) =>
