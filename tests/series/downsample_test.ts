@@ -2,12 +2,7 @@
 import assert from "node:assert/strict";
 import { isBatchSource } from "../../src/data/batches.ts";
 import type { Series } from "../../src/data/series.ts";
-import {
-  describeDownsampling,
-  downsample,
-  downsamplingOf,
-  rowsPerStep,
-} from "../../src/series/models/downsample.ts";
+import { describeRows, downsample, downsamplingOf, rowsPerStep } from "../../src/series/models/downsample.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import type { ClassPrediction, PredictionStreamState } from "../../src/series/record/predictions.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
@@ -68,7 +63,7 @@ Deno.test("models along windows choose longer windows, other models means, and o
   assert.equal(downsamplingOf(rde, { window: 128 }, long), undefined);
   assert.equal(downsamplingOf(rde, {}, [{ times: new Float64Array(2048) }]), undefined, "windows of 4 rows");
   assert.match(
-    describeDownsampling({ by: "means", rows: 36 }, long)!,
+    describeRows({ by: "means", rows: 36 }, long)!,
     /^rows are averaged in blocks of 36, from 17984 to 500 steps; changes within 36 rows are lost$/,
   );
 });

@@ -153,10 +153,7 @@ function foldsOf(series: readonly Series[], folds: number, key: Key): Splits<rea
     items.flatMap(({ members }) => members).sort((a, b) => a - b);
   return Array.from({ length: folds }, (_, fold) => {
     const { train, validation, test } = foldSplit(items, key, folds, fold);
-    return {
-      train: indicesOf([...train, ...validation]),
-      validation: indicesOf(test),
-      test: indicesOf(test),
-    };
+    const tested = indicesOf(test);
+    return { train: indicesOf([...train, ...validation]), validation: tested, test: tested };
   });
 }

@@ -55,7 +55,7 @@ export async function fitBoostedTrees(
     ? classLoss(targets, options.classes ?? 2, weights)
     : numberLoss(targets, options.loss === "squared", weights);
   const { outputs, start } = loss;
-  const predictions = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
+  const scores = Array.from({ length: outputs }, (_, k) => new Float64Array(rows).fill(start[k]));
   const grow = treeGrower(binFeatures(columns, bins), { leaves, depth, leafRows, l2, columnShare });
   const all = Int32Array.from(targets, (_, row) => row);
   const nodes: Nodes = { feature: [], threshold: [], left: [], missing: [], value: [] };
@@ -69,20 +69,20 @@ export async function fitBoostedTrees(
     }
     const sampleKey = foldIn(key, tree);
     const sample = all.filter((row) => rowShare === 1 || unitPair(sampleKey, row)[0] < rowShare);
-    loss.prepare?.(predictions);
+    loss.prepare?.(scores);
     for (let k = 0; k < outputs; k++) {
-      const derivatives = loss.derivatives(predictions[k], k);
+      const derivatives = loss.derivatives(scores[k], k);
       const root = nodes.feature.length;
       roots.push(root);
       const grown = grow(sample, derivatives, nodes, foldIn(sampleKey, k + 1));
       for (const leaf of grown) {
-        const rowsOfLeaf = sample.subarray(leaf.start, leaf.end);
+        const inLeaf = sample.subarray(leaf.start, leaf.end);
         const value = learningRate *
-          (loss.leafValue?.(rowsOfLeaf, predictions[k]) ?? newtonStep(rowsOfLeaf, derivatives, l2));
+          (loss.leafValue?.(inLeaf, scores[k]) ?? newtonStep(inLeaf, derivatives, l2));
         nodes.value[leaf.node] = value;
-        if (sample.length === rows) rowsOfLeaf.forEach((row) => predictions[k][row] += value);
+        if (sample.length === rows) inLeaf.forEach((row) => scores[k][row] += value);
       }
-      if (sample.length < rows) addTree(nodes, root, columns, predictions[k], 0, 1);
+      if (sample.length < rows) addTree(nodes, root, columns, scores[k], 0, 1);
     }
   }
   return {
@@ -103,11 +103,11 @@ interface Loss {
   /** The best constant outputs. */
   readonly start: Float64Array;
   /** Reads all outputs, before the derivatives of each. */
-  prepare?(predictions: readonly Float64Array[]): void;
+  prepare?(scores: readonly Float64Array[]): void;
   /** Derivatives at one output. */
-  derivatives(predictions: Float64Array, output: number): Derivatives;
+  derivatives(scores: Float64Array, output: number): Derivatives;
   /** The best value of a leaf with some rows, before the learning rate; by default a Newton step. */
-  leafValue?(rows: Int32Array, predictions: Float64Array): number;
+  leafValue?(rows: Int32Array, scores: Float64Array): number;
 }
 
 /** A Newton step: sum of gradients / (sum of second derivatives + lambda). */
@@ -132,16 +132,16 @@ function numberLoss(targets: Float64Array, isSquared: boolean, weights?: Float64
   return {
     outputs: 1,
     start: Float64Array.of(isSquared ? mean : weightedMedian(targets, weightOf)),
-    derivatives: (predictions) => ({
+    derivatives: (scores) => ({
       gradients: targets.map((target, i) =>
-        weightOf(i) * (isSquared ? target - predictions[i] : Math.sign(target - predictions[i]))
+        weightOf(i) * (isSquared ? target - scores[i] : Math.sign(target - scores[i]))
       ),
       hessians: weights,
     }),
     ...(isSquared ? {} : {
-      leafValue: (rows, predictions) =>
+      leafValue: (rows, scores) =>
         weightedMedian(
-          Float64Array.from(rows, (row) => targets[row] - predictions[row]),
+          Float64Array.from(rows, (row) => targets[row] - scores[row]),
           (i) => weightOf(rows[i]),
         ),
     }),
@@ -177,15 +177,15 @@ function classLoss(targets: Float64Array, classes: number, weights?: Float64Arra
   return {
     outputs: isBinary ? 1 : classes,
     start: isBinary ? Float64Array.of(logits[1] - logits[0]) : logits,
-    prepare(predictions) {
+    prepare(scores) {
       for (let i = 0; i < targets.length; i++) {
         if (isBinary) {
-          probabilities[1][i] = 1 / (1 + exp(-predictions[0][i]));
+          probabilities[1][i] = 1 / (1 + exp(-scores[0][i]));
           continue;
         }
         let [most, sum] = [-Infinity, 0];
-        for (let k = 0; k < classes; k++) most = Math.max(most, predictions[k][i]);
-        for (let k = 0; k < classes; k++) sum += probabilities[k][i] = exp(predictions[k][i] - most);
+        for (let k = 0; k < classes; k++) most = Math.max(most, scores[k][i]);
+        for (let k = 0; k < classes; k++) sum += probabilities[k][i] = exp(scores[k][i] - most);
         for (let k = 0; k < classes; k++) probabilities[k][i] /= sum;
       }
     },

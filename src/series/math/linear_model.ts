@@ -18,9 +18,6 @@ export function linearOutputs(
   features: ArrayLike<number>,
 ): number[] {
   return bias.map((start, k) =>
-    places.reduce(
-      (sum, feature, f) => sum + weight[f * bias.length + k] * (features[feature] - mean[f]),
-      start,
-    )
+    places.reduce((sum, index, f) => sum + weight[f * bias.length + k] * (features[index] - mean[f]), start)
   );
 }

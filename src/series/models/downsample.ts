@@ -69,7 +69,7 @@ export function downsample(series: Series, channels: number, rows: number): Seri
 }
 
 /** Describes the shortening of series in words. Undefined if all rows are kept. */
-export function describeDownsampling(
+export function describeRows(
   condensing: RecordedCondensing | undefined,
   series: readonly Pick<Series, "times">[],
 ): string | undefined {

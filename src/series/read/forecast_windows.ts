@@ -48,16 +48,14 @@ export function windowsOf(
   span: Span,
   most = maxWindows,
 ): ForecastWindow[] {
-  const candidates = series.flatMap((one) =>
-    originRowsOf(one, sizes, span).map((originRow) => ({ one, originRow }))
-  );
+  const candidates = series.flatMap((one) => originRows(one, sizes, span).map((row) => ({ one, row })));
   const every = Math.max(1, Math.ceil(candidates.length / most));
   return candidates.filter((_, i) => i % every === 0)
-    .map(({ one, originRow }) => windowAt(one, originRow, channels, sizes, span.to));
+    .map(({ one, row }) => windowAt(one, row, channels, sizes, span.to));
 }
 
 /** Positions of the observations that can be the forecast origin of a window. */
-export function originRowsOf(
+export function originRows(
   { times }: Series,
   sizes: Pick<RecordedWindows, "gap" | "horizon">,
   { from, to }: Span,
@@ -75,7 +73,7 @@ export function longestPast(
 ): number {
   return largest(series.flatMap((one) => {
     let first = 0;
-    return originRowsOf(one, sizes, { from: -Infinity, to: Infinity }).map((originRow) => {
+    return originRows(one, sizes, { from: -Infinity, to: Infinity }).map((originRow) => {
       while (one.times[first] < startOf(one.times[originRow], sizes)) first++;
       return originRow + 1 - first;
     });

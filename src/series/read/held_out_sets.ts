@@ -133,11 +133,7 @@ function appended(set: SeriesSet, part: SeriesSet): SeriesSet {
   const series = set.series.map((one): Series => {
     const rows = added.get(one.name);
     return rows
-      ? {
-        ...one,
-        times: joined(one.times, rows.times),
-        values: joined(one.values, rows.values),
-      }
+      ? { ...one, times: joined(one.times, rows.times), values: joined(one.values, rows.values) }
       : one;
   });
   return { ...set, series: [...series, ...later.series.filter(({ name }) => !before.has(name))] };

@@ -74,9 +74,7 @@ export function openCells(
   const cells = cellsOf(local, grid, parts);
   // One time of the day, and few rows at others: the steps are days.
   const areDays = !hasHours && cells.isOpen.every((day) => day.filter(Boolean).length <= 1);
-  const { isOpen, inside, ...chosen } = areDays
-    ? cellsOf(local, { step: daySeconds, phase: 0 }, parts)
-    : cells;
+  const { isOpen, inside, ...used } = areDays ? cellsOf(local, { step: daySeconds, phase: 0 }, parts) : cells;
   if (isOpen.every((day) => day.every(Boolean))) return undefined;
   if (isExplicit && inside === 0) {
     throw unusable(
@@ -85,9 +83,7 @@ export function openCells(
       "choose other days or hours",
     );
   }
-  return isExplicit || chosen.rows - inside <= maxOutside * chosen.rows
-    ? { ...chosen.grid, isOpen }
-    : undefined;
+  return isExplicit || used.rows - inside <= maxOutside * used.rows ? { ...used.grid, isOpen } : undefined;
 }
 
 /** Open cells of a grid, and the number of rows in them and of all rows. */

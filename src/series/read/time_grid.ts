@@ -59,8 +59,7 @@ export function gridOf(
 /** Grid point of each row from 0, or undefined if a time is not on the grid. */
 function gridPointsOf(times: Float64Array, { start = times[0], gap }: RecordedGrid): number[] | undefined {
   const positions = Array.from(times, (time) => (time - start) / gap);
-  const isOnGrid = (position: number) =>
-    position > -tolerance && Math.abs(position - Math.round(position)) < tolerance;
+  const isOnGrid = (point: number) => point > -tolerance && Math.abs(point - Math.round(point)) < tolerance;
   return positions.every(isOnGrid) ? positions.map(Math.round) : undefined;
 }
 

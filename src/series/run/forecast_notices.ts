@@ -1,15 +1,13 @@
 /** Lines about the series of forecasts. */
 import { listed } from "../../data/format.ts";
 import type { Series } from "../../data/series.ts";
-import { lastObserved, originRowsOf, targetChannelsOf } from "../read/forecast_windows.ts";
+import { lastObserved, originRows, targetChannelsOf } from "../read/forecast_windows.ts";
 import type { DataRecord, RecordedWindows } from "../record/data_record.ts";
 
 /** Returns a line about the series that are too short for training, if there are any. */
 export function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
   const span = { from: -Infinity, to: windows.until.train };
-  const unused = series.filter((one) => originRowsOf(one, windows, span).length === 0).map(({ name }) =>
-    name
-  );
+  const unused = series.filter((one) => originRows(one, windows, span).length === 0).map(({ name }) => name);
   if (unused.length === 0) return [];
   return [
     `nothing is learned from ${unused.length} of ${series.length} series, ${

@@ -36,15 +36,13 @@ async function countTrained(
   { channels, windows: sizes }: DataRecord,
 ): Promise<number> {
   const { until, trained } = sizes!;
-  const trainedNames = new Set<string>();
+  const learned = new Set<string>();
   for (const one of series) {
     if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) {
-      trainedNames.add(one.name);
+      learned.add(one.name);
     }
   }
-  return windows.filter(({ series, origin }) =>
-    trainedNames.has(series) && endsBy(origin, sizes!, until.train)
-  )
+  return windows.filter(({ series, origin }) => learned.has(series) && endsBy(origin, sizes!, until.train))
     .length;
 }
 

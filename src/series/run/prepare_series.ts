@@ -11,7 +11,7 @@ import type { CandidateProblem } from "../choose/cross_validation.ts";
 import { isPlanned } from "../choose/is_planned.ts";
 import { fitSeconds, stepSeconds } from "../choose/work.ts";
 import { countLabels } from "../math/class_counts.ts";
-import { describeDownsampling, downsample, downsamplingOf } from "../models/downsample.ts";
+import { describeRows, downsample, downsamplingOf } from "../models/downsample.ts";
 import { kindNamed, loadKind, withoutEffect } from "../models/model_settings.ts";
 import { paceFor } from "../models/slope_scale.ts";
 import { ownChannels, recordTargets, scaledChannels } from "../read/recorded_channels.ts";
@@ -65,11 +65,9 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   /** Linear models by the series and the channels that they were fitted to: cross-validation asks for each repeatedly. */
   const linearModels = new Map<string, DataRecord["linear"]>();
   const linearFor = (train: readonly RecordedSeries[], record: Parameters<typeof fitSummary>[1]) => {
-    const cacheKey = `${JSON.stringify(record.channels)} ${train.map(({ position }) => position)}`;
-    if (!linearModels.has(cacheKey)) {
-      linearModels.set(cacheKey, fitSummary(seriesOf(train), record, isBinary));
-    }
-    return linearModels.get(cacheKey);
+    const dataKey = `${JSON.stringify(record.channels)} ${train.map(({ position }) => position)}`;
+    if (!linearModels.has(dataKey)) linearModels.set(dataKey, fitSummary(seriesOf(train), record, isBinary));
+    return linearModels.get(dataKey);
   };
   const recordOf = async (
     runSettings: Settings,
@@ -134,7 +132,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   };
   /** The task with the texts about its data. */
   const described = (task: SeriesTask, isChosen = true): Task => {
-    const stepsText = isChosen ? describeDownsampling(task.record.condensing, set.series) : undefined;
+    const stepsText = isChosen ? describeRows(task.record.condensing, set.series) : undefined;
     return {
       ...task,
       description: [

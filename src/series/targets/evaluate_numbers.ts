@@ -96,10 +96,7 @@ export async function evaluateNumbers(
       async (changed) => total(errorsOf(numbersOf(await predict(changed)))) - total(errors),
     );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
-  const beside = besideValidation(validated, {
-    measure: "scaled mse",
-    ...scaledMean(meanErrors),
-  });
+  const beside = besideValidation(validated, { measure: "scaled mse", ...scaledMean(meanErrors) });
   const itself = { constant: meanBaseline, "last-values": linearBaseline }[model ?? ""];
   const shares = Object.entries(baselinePredictions).map(([name, rows]) =>
     [name, total(errors) / total(errorsOf(rows))] as const

@@ -128,12 +128,8 @@ export function gradientTraining(
   | "epochs"
 > {
   const { learningRate, patience, depth = 1 } = settings;
-  const { ensemble = 1, found: crossValidated } = record.training ?? {};
-  const { epochs, visits, steps: optimizerSteps } = lengthOfTraining(
-    settings,
-    samples,
-    crossValidated?.steps,
-  );
+  const { ensemble = 1, found: planned } = record.training ?? {};
+  const { epochs, visits, steps: optimizerSteps } = lengthOfTraining(settings, samples, planned?.steps);
   const { length, condensing } = record;
   const seriesSteps = Math.ceil(length / (condensing?.rows ?? 1));
   // Short series, which are read row by row, keep the full rate.

@@ -31,23 +31,19 @@ export const summaryNetwork: FittedModelKind["network"] = ({ record, settings },
       };
       // All classes share one fit. Each numeric target has a fit to the series with a value of the target.
       const columns = Array.from({ length: outputs }, (_, k) => k);
-      for (const fitColumns of record.targets ? columns.map((k) => [k]) : [columns]) {
-        const labelled = [...series.keys()].filter((i) =>
-          !Number.isNaN(targets[i * outputs + fitColumns[0]])
-        );
+      for (const group of record.targets ? columns.map((k) => [k]) : [columns]) {
+        const labelled = [...series.keys()].filter((i) => !Number.isNaN(targets[i * outputs + group[0]]));
         const choice = chooseRidge({
           features: labelled.map((i) => features[i]),
-          targets: Float64Array.from(
-            labelled.flatMap((i) => fitColumns.map((k) => targets[i * outputs + k])),
-          ),
+          targets: Float64Array.from(labelled.flatMap((i) => group.map((k) => targets[i * outputs + k]))),
           folds: labelled.map((i) => folds[i]),
         });
         if (!choice) continue;
         const { linear: { places: read, mean, weight, bias }, leftOut } = choice;
-        fitColumns.forEach((k, c) => {
+        group.forEach((k, c) => {
           fitted.bias[k] = bias[c];
           read.forEach((feature, f) => {
-            const one = fitted.weight[feature * outputs + k] = weight[f * fitColumns.length + c];
+            const one = fitted.weight[feature * outputs + k] = weight[f * group.length + c];
             fitted.bias[k] -= one * mean[f];
           });
           labelled.forEach((i, row) => fitted.leftOut[i * outputs + k] = leftOut[row][c]);

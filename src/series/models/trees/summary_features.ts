@@ -47,7 +47,7 @@ export function summaryFeatures(
   const duration = end - times[0];
   const starts = windows.map(({ share }) => end - share * duration);
   const features = channels.flatMap(({ role }, c) => {
-    const observed = observedValues(times, values, c, channels.length);
+    const observed = observedOf(times, values, c, channels.length);
     const { length } = observed.times;
     if (role === "static") return length > 0 ? [observed.values[0]] : [NaN];
     const [first, last] = length > 0 ? [observed.values[0], observed.values[length - 1]] : [NaN, NaN];
@@ -60,24 +60,19 @@ export function summaryFeatures(
 }
 
 /** Known values of a channel, with their times. */
-interface ObservedValues {
+interface Observed {
   readonly times: Float64Array;
   readonly values: Float64Array;
 }
 
-function observedValues(
-  times: Float64Array,
-  values: Float64Array,
-  channel: number,
-  channels: number,
-): ObservedValues {
+function observedOf(times: Float64Array, values: Float64Array, channel: number, channels: number): Observed {
   const column = times.map((_, i) => values[i * channels + channel]);
   const isObserved = (i: number) => !Number.isNaN(column[i]);
   return { times: times.filter((_, i) => isObserved(i)), values: column.filter((_, i) => isObserved(i)) };
 }
 
 /** Features of the values from a time on, in the order of {@linkcode ofWindow}. */
-function windowFeatures({ times, values }: ObservedValues, start: number): number[] {
+function windowFeatures({ times, values }: Observed, start: number): number[] {
   let first = 0;
   while (first < times.length && times[first] < start) first++;
   const count = times.length - first;
