@@ -53,11 +53,7 @@ Deno.test("a missing value counts as its forecast", () => {
 
 Deno.test("the standard deviation of a random walk grows with the square root of the horizon", () => {
   assert.deepEqual([...effectsOf(Float64Array.of(1), 3)], [1, 1, 1]);
-  const { standardDeviations } = forecastAutoregression(
-    form([1]),
-    Float64Array.of(0, 1, 0, 1, 0, 1),
-    4,
-  );
+  const { standardDeviations } = forecastAutoregression(form([1]), Float64Array.of(0, 1, 0, 1, 0, 1), 4);
   assertNear(standardDeviations.map((value) => value / standardDeviations[0]), [
     1,
     Math.sqrt(2),

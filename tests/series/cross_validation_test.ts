@@ -176,10 +176,7 @@ testLong(
     assert.deepEqual(untimed(resumed.metrics), untimed(metrics));
     assert.deepEqual(resumed.summary!.test, summary!.test);
 
-    const { model } = await openTrained(
-      await readRunConfig(part.folder),
-      part.folder,
-    );
+    const { model } = await openTrained(await readRunConfig(part.folder), part.folder);
     const set = await model.series!(data);
     assert.equal((await model.predict!(set)).length, 16);
   }),

@@ -75,10 +75,7 @@ export function fitLinear(
 function penaltyFor(windows: readonly ForecastWindow[], sizes: LinearSizes): number {
   const origins = windows.map(({ origin }) => origin).sort((a, b) => a - b);
   const cut = origins[Math.floor((1 - heldOut) * origins.length)] ?? Infinity;
-  const before = momentsOf(
-    windows.filter(({ origin }) => origin + sizes.horizon * sizes.gap <= cut),
-    sizes,
-  );
+  const before = momentsOf(windows.filter(({ origin }) => origin + sizes.horizon * sizes.gap <= cut), sizes);
   const after = momentsOf(windows.filter(({ origin }) => origin >= cut), sizes);
   if (before.rows === 0 || after.rows === 0) return usualPenalty;
   const errors = penalties.map((penalty) => squaredErrors(after, solveRidge(before, penalty)));

@@ -21,12 +21,7 @@ export interface SeriesReadOptions extends TableOptions, ReadOptions {
   problem?: string;
 }
 
-const optionNames = namesOf<SeriesReadOptions>()(
-  tableOptionNames,
-  "targets",
-  readOptionNames,
-  "problem?",
-);
+const optionNames = namesOf<SeriesReadOptions>()(tableOptionNames, "targets", readOptionNames, "problem?");
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {

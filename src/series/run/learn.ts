@@ -184,11 +184,7 @@ async function learn<Options extends LearnOptions, Answer extends Prediction>(
   if (!summary) throw signal!.reason;
   const trained = await openBest<TrainedModel, DataRecord>(experiment, run.config, run.folder);
   const files = Object.fromEntries(memory.files);
-  return {
-    ...predictorOf<Answer>(trained, files),
-    summary,
-    save: (path) => saveFiles(path, files),
-  };
+  return { ...predictorOf<Answer>(trained, files), summary, save: (path) => saveFiles(path, files) };
 }
 
 /** Sorts sources into paths, which the configuration stores, and data in memory. */

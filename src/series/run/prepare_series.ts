@@ -174,12 +174,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
           const { length: rows, channels } = record;
           if ("network" in kind) {
             const outputs = record.targets?.length ?? record.classes.length;
-            return fitSeconds(kind, {
-              samples: learned.length,
-              rows,
-              channels: channels.length,
-              outputs,
-            });
+            return fitSeconds(kind, { samples: learned.length, rows, channels: channels.length, outputs });
           }
           // The number of parameters does not depend on the series that the model learns from.
           const one = learned.slice(0, 1);

@@ -296,10 +296,7 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "warp-planes-low-rank": warp({ diagonal: "planes", rank: 16 }),
   "s4d": stateSpace(stateSpaceModels, ({ S4D }, options) => S4D(options)),
   "lru": stateSpace(stateSpaceModels, ({ LRU }, options) => LRU(options)),
-  "s5": {
-    ...stateSpace(stateSpaceModels, ({ S5 }, options) => S5(options)),
-    isCandidate: true,
-  },
+  "s5": { ...stateSpace(stateSpaceModels, ({ S5 }, options) => S5(options)), isCandidate: true },
   "s6": {
     ...stateSpace(stateSpaceModels, ({ S6 }, options) => S6(options)),
     typicalSteps: 256,
