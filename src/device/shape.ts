@@ -158,15 +158,15 @@ export function resolveReshape(from: Shape, to: Shape): number[] {
   checkShapeList("reshape", to);
   const size = sizeOf(from);
   const unknown = to.filter((length) => length === -1).length;
-  const knownSize = to.reduce((product, length) => length === -1 ? product : product * length, 1);
+  const fixedSize = to.reduce((product, length) => length === -1 ? product : product * length, 1);
   const valid = to.every((length) => Number.isInteger(length) && length >= -1) && unknown <= 1 &&
-    (unknown === 0 ? knownSize === size : knownSize > 0 && size % knownSize === 0);
+    (unknown === 0 ? fixedSize === size : fixedSize > 0 && size % fixedSize === 0);
   if (!valid) {
     throw new ShapeError(
       `reshape: ${size} elements of shape ${formatShape(from)} do not fit ${formatShape(to)}`,
     );
   }
-  return to.map((length) => length === -1 ? size / knownSize : length);
+  return to.map((length) => length === -1 ? size / fixedSize : length);
 }
 
 /** Strides of an array under another shape. Returns undefined if the new shape requires a copy. */

@@ -8,17 +8,17 @@ import { treeLeaves, withLeaves } from "../../../tensor/tree.ts";
 export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number): SeriesStreams {
   return stepStreams({
     ...{ name: "state space model", inputChannels, dtype: "float32" },
-    step(x, known) {
+    step(x, previous) {
       const time = x.slice(-1, 0, 1);
-      const since = time.sub(known?.observations[0].slice(-1, 0, 1) ?? time);
+      const since = time.sub(previous?.observations[0].slice(-1, 0, 1) ?? time);
       const start = model.start(x.shape[0]);
       let end = 0;
-      const before = known && withLeaves(
+      const before = previous && withLeaves(
         start,
         treeLeaves(start).map(({ shape }) => {
           const from = end;
           end += sizeOf(shape.slice(1));
-          return known.state.slice(-1, from, end).reshape(shape);
+          return previous.state.slice(-1, from, end).reshape(shape);
         }),
       );
       const [next, prediction] = model.step(
