@@ -1,11 +1,12 @@
 /** Recognises the calendar of dates: months on a day of the month, open days and hours, or local days. */
 import { localOf } from "../../data/format.ts";
 import { calendarMonths, commonMonthDay } from "../../data/months.ts";
-import type { Series, SeriesSet } from "../../data/series.ts";
+import type { SeriesSet } from "../../data/series.ts";
 import { daySeconds, type RecordedCalendar, weekdayOf, writtenLocal } from "../record/calendar.ts";
 import { parseCalendar } from "../record/calendar_notation.ts";
 import { openCells, recordCells, unusable } from "./open_cells.ts";
-import { typicalGap } from "../read/spans.ts";
+import { gapsOf } from "./spans.ts";
+import { median } from "../math/median.ts";
 
 /** Kind and calendar of the times of a record. */
 export interface TimeCalendar {
@@ -112,11 +113,6 @@ function onlyTimeOfDay(local: readonly Float64Array[]): number | undefined {
   return local.every((times) => times.every((one) => weekdayOf(one).time === time)) ? time : undefined;
 }
 
-/** Gaps between consecutive times of all series. */
-function gapsOf(times: readonly Float64Array[]): number[] {
-  return times.flatMap((one) => Array.from(one.subarray(1), (time, i) => time - one[i]));
-}
-
 /** Whether all gaps are multiples of the shortest gap. */
 function areMultiples(gaps: readonly number[]): boolean {
   const least = gaps.reduce((least, gap) => Math.min(least, gap), Infinity);
@@ -133,7 +129,7 @@ function monthCalendar(
   if (gaps.length === 0 || gaps.some((gap) => gap < leastMonth)) return undefined;
   const days = local.map((times) => times.length > 0 ? commonMonthDay(times) : undefined);
   if (timeOfDay === undefined || days.some((day, i) => day === undefined && local[i].length > 0)) {
-    const isMonth = calendarMonths(typicalGap({ series: local.map((times) => ({ times }) as Series) }));
+    const isMonth = calendarMonths(median(gaps));
     return isMonth && !areMultiples(gaps) ? {} : undefined;
   }
   const counts = Map.groupBy(days.filter((day) => day !== undefined), (day) => day);

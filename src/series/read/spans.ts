@@ -9,12 +9,12 @@ export function typicalSpan(series: readonly Pick<Series, "times">[]): number {
 }
 
 /** Median time between consecutive observations; 1 if no series has two observations. */
-export function typicalGap(set: Pick<SeriesSet, "series">): number {
-  const gaps = gapsOf(set);
+export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
+  const gaps = gapsOf(series.map(({ times }) => times));
   return gaps.length > 0 ? median(gaps) : 1;
 }
 
-/** Times between consecutive observations of all series. */
-function gapsOf({ series }: Pick<SeriesSet, "series">): number[] {
-  return series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]));
+/** Gaps between consecutive times of all series. */
+export function gapsOf(times: readonly Float64Array[]): number[] {
+  return times.flatMap((one) => Array.from(one.subarray(1), (time, i) => time - one[i]));
 }
