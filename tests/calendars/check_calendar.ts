@@ -60,11 +60,12 @@ function instants(times: readonly string[]): string {
 /** Models in the order of the fits. Those that are trained with gradients take turns. */
 const turns = [
   ...["seasonal-naive", "linear", "exponential-smoothing", "auto"],
-  ...["seasonal-naive", "linear", "autoregression"],
+  ...["seasonal-naive", "linear", "autoregression", "naive", "boosted-trees"],
 ];
 
 /** Models that are trained with gradients: with few steps, since they are slow. */
-const trained = Object.keys(forecastKinds(seriesModels)).filter((name) => !turns.includes(name));
+const kinds = forecastKinds(seriesModels);
+const trained = Object.keys(kinds).filter((name) => kinds[name].takes.includes("hidden"));
 
 /** Model of a fit, from 0: each in turn. */
 export function modelOf(fit: number): string {
