@@ -138,6 +138,11 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
         return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
       }).flat(),
   );
+  /** Convolutions of each representation that differ in their biases only, such as the draws with one channel. */
+  const equalConvolutions = convolutions.map((all) =>
+    Map.groupBy(all, ({ kernel, dilation, channels }) => [kernel, dilation, channels].join(" ")).values()
+      .toArray()
+  );
   const [sum, output] = [new Float64Array(points), new Float64Array(points)];
   const pooled = new Float64Array(4);
   const forms = (series: Float64Array) => [series, differences(series, channels, points)];
@@ -173,15 +178,17 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
     write(series, thresholds, into) {
       const magnitudes = magnitudesOf(series);
       forms(series).forEach((form, r) => {
-        for (const convolution of convolutions[r]) {
+        for (const [convolution, ...others] of equalConvolutions[r]) {
           const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
           const rounding = ignoresRounding ? roundingShare * magnitude : 0;
           const count = convolve(form, points - r, convolution, sum, output);
-          for (let b = convolution.first; b < convolution.end; b++) {
-            // A bias may equal values of the series up to its rounding to float32.
-            const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
-            pool(output, count, thresholds[b], pooled, rounding + biasRounding);
-            for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
+          for (const { first, end } of [convolution, ...others]) {
+            for (let b = first; b < end; b++) {
+              // A bias may equal values of the series up to its rounding to float32.
+              const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
+              pool(output, count, thresholds[b], pooled, rounding + biasRounding);
+              for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
+            }
           }
         }
       });
@@ -285,19 +292,17 @@ export function pool(
   into: Float64Array,
   rounding = 0,
 ): void {
-  let [above, excess, positions, longest, last] = [0, 0, 0, 0, -1];
+  let above = 0, excess = 0, positions = 0, stretch = 0, longest = 0;
   for (let t = 0; t < count; t++) {
     const value = values[t] - bias;
-    if (value > rounding) {
-      above++;
-      excess += value;
-      positions += t;
-    } else {
-      if (t - last - 1 > longest) longest = t - last - 1;
-      last = t;
-    }
+    // A factor of 0 or 1 in place of a branch, which processors cannot predict.
+    const isAbove = Number(value > rounding);
+    above += isAbove;
+    excess += isAbove * value;
+    positions += isAbove * t;
+    stretch = isAbove * (stretch + 1);
+    longest = Math.max(longest, stretch);
   }
-  if (count - last - 1 > longest) longest = count - last - 1;
   into[0] = above / count;
   into[1] = above > 0 ? excess / above : 0;
   into[2] = above > 0 ? positions / above / count : -1;
