@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { sources } from "./import_graph.ts";
 
 /** Maximum number of test files in a group. */
-const groupSize = 12;
+const groupSize = 30;
 
 /** Files with minutes of tests. Each is a group, before all others. */
 const longest = ["tests/pages_test.ts"];

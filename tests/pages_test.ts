@@ -48,27 +48,40 @@ testLong("the programs on pages have correct types", () =>
     await deno(folder, "check", "--quiet", ...programs.map(fileOf));
   }));
 
-for (const page of pages) {
-  for (const [long, test] of [[false, Deno.test], [true, testLong]] as const) {
-    const pagePrograms = programs.filter((block) => block.page === page && block.long === long);
+/** Runs programs in one process without permissions. Returns the output of each, or its error. */
+async function outputsOf(run: readonly Block[]): Promise<Map<Block, string>> {
+  const end = "=== end of a program";
+  const main = run.map((block) =>
+    `await import("./${
+      fileOf(block)
+    }").catch((error) => console.log("Uncaught", error));\nconsole.log("${end}");\n`
+  );
+  const outputs = new Map<Block, string>();
+  await withOutsideFolder({ ...files, "main.ts": main.join("") }, async (folder) => {
+    const output = await deno(folder, "run", "--no-check", "--no-prompt", "main.ts");
+    run.forEach((block, i) => outputs.set(block, output.split(`${end}\n`)[i]));
+  });
+  return outputs;
+}
+
+for (const [long, test] of [[false, Deno.test], [true, testLong]] as const) {
+  const all = programs.filter((block) => block.long === long);
+  let running: ReturnType<typeof outputsOf> | undefined;
+  for (const page of pages) {
+    const pagePrograms = all.filter((block) => block.page === page);
     if (pagePrograms.length === 0) continue;
     test(
       `the programs of ${page} in lines ${
         pagePrograms.map(({ line }) => line).join(", ")
       } run without permissions and print the output on the page`,
-      () =>
-        withOutsideFolder(files, async (folder) => {
-          const end = "=== end of a program";
-          const all = pagePrograms.map((block) =>
-            `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`
-          );
-          await Deno.writeTextFile(`${folder}/main.ts`, all.join(""));
-          const output = await deno(folder, "run", "--no-check", "--no-prompt", "main.ts");
-          const outputs = output.split(`${end}\n`);
-          for (const [i, { line, output }] of pagePrograms.entries()) {
-            if (output !== undefined) assert.equal(outputs[i], output, `${page}, line ${line}`);
-          }
-        }),
+      async () => {
+        const outputs = await (running ??= outputsOf(all));
+        for (const block of pagePrograms) {
+          const output = outputs.get(block)!;
+          assert.doesNotMatch(output, /^Uncaught /m, `${page}, line ${block.line}`);
+          if (block.output !== undefined) assert.equal(output, block.output, `${page}, line ${block.line}`);
+        }
+      },
     );
   }
 }

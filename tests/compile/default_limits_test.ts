@@ -11,14 +11,14 @@ import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits, machines } from "../../bench/plans/machines.ts";
-import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
+import { cpu as cpuDevice, longOnSoftware, testLong, testOnBoth } from "../devices.ts";
 import { openEdited, withHardwareLayouts } from "../device/edited_gpu.ts";
 import { checkLoops } from "./check_loops.ts";
 
 const { maxStorageBuffersPerShaderStage, maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } =
   defaultLimits;
 
-Deno.test("the loops of the papers' models fit the default limits of WebGPU", () => {
+testLong("the loops of the papers' models fit the default limits of WebGPU", () => {
   const { device } = openNullGpu({ ...machines.h100, limits: defaultLimits });
   const adapter = adapterOf(device);
   let loops = 0;

@@ -72,7 +72,7 @@ async function failureWith(name: "sin", changed: (this: Tensor, ...args: [Tensor
   }
 }
 
-Deno.test("the checks find a wrong value and its operation", async () => {
+testLong("the checks find a wrong value and its operation", async () => {
   const { failed, smallest } = await failureWith("sin", function () {
     return this.cos();
   });
@@ -80,7 +80,7 @@ Deno.test("the checks find a wrong value and its operation", async () => {
   assert.match(asCode(smallest), /= v\d\.sin\(\);/);
 });
 
-Deno.test("the checks find a wrong gradient and its operation", async () => {
+testLong("the checks find a wrong gradient and its operation", async () => {
   const sin = Tensor.prototype.sin;
   const { failed, smallest } = await failureWith("sin", function () {
     const y = sin.call(this);

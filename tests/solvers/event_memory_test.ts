@@ -84,7 +84,8 @@ for (const norm of ["batch", "sample"] as const) {
     "grad of vmap": (f) => grad((w: Tensor) => vmap((y: Tensor) => f(y, w, end))(examples).sum())(rotation),
     "jit of grad": (f) => jit(grad(ofField(f)))(rotation),
   };
-  Deno.test(`with checkpoints, many steps have the gradients of the direct adjoint, norm ${norm}`, async (t) => {
+  const test = norm === "sample" ? Deno.test : testLong;
+  test(`with checkpoints, many steps have the gradients of the direct adjoint, norm ${norm}`, async (t) => {
     const statistics = {} as SolveStatistics;
     solve("checkpoint", statistics)(start, rotation, end);
     assert.ok(statistics.steps! > 5000, `${statistics.steps} steps`);

@@ -132,7 +132,7 @@ async function assertEqual(found: readonly Tensor[], expected: readonly Tensor[]
 Deno.test("solves that differ do not share a trace, in any order", async () => {
   const names = Object.keys(variants);
   const expected = new Map(names.map((name) => [name, solved(variants[name], false)]));
-  for (const name of [...names, ...names.toReversed(), ...names]) {
+  for (const name of [...names, ...names.toReversed()]) {
     const { values, cost } = solved(variants[name], true);
     await assertEqual(values, expected.get(name)!.values, name);
     assert.deepEqual(cost, expected.get(name)!.cost, name);

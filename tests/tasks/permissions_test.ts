@@ -1,6 +1,6 @@
 /** Permissions of the commands: each can only reach the files that it was given. */
 import assert from "node:assert/strict";
-import { runTask, task, wordsOf } from "./command_line.ts";
+import { task, wordsOf } from "./command_line.ts";
 import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
@@ -16,15 +16,15 @@ const table = [
 
 const training = ["--model", "random-convolutions", "--device", "cpu"];
 
-/** The run of all tests, with its table and a file that no command is given. */
+/** The run of all tests, with its table and a file that no command is given. The training tries to read it. */
 async function makeRun() {
   const folder = await Deno.makeTempDir();
   const [data, run, secret] = [`${folder}/given/own.csv`, `${folder}/run`, `${folder}/secret.txt`];
   await Deno.mkdir(`${folder}/given`);
   await Deno.writeTextFile(data, table);
   await Deno.writeTextFile(secret, "secret");
-  const { code, stderr } = await runTask("train", "own-series", "--data", data, "--run", run, ...training);
-  assert.equal(code, 0, stderr);
+  const args = ["own-series", "--data", data, "--run", run, ...training];
+  await probe("train", secret, args, /\nreport /);
   return { folder, data, run, secret };
 }
 
@@ -65,23 +65,20 @@ function withPermissionsOf(name: string, args: readonly string[]): Deno.Command 
   });
 }
 
+/** Runs a command that also tries to reach a file, up to a line of its output. */
+async function probe(name: string, secret: string, args: readonly string[], last: RegExp): Promise<void> {
+  const command = withPermissionsOf(name, ["tests/tasks/probing.ts", secret, name, ...args]);
+  const output = await outputOf(command, last);
+  assert.match(output, /read: NotCapable\nwrite: NotCapable\nlist: NotCapable\n/, `${name}: ${output}`);
+  assert.match(output, last);
+}
+
 Deno.test(
   "train, evaluate, predict and serve can neither read nor write what they were not given",
   withRun(async ({ data, run, secret }) => {
-    const commands: Readonly<Record<string, { args: string[]; last: RegExp }>> = {
-      train: { args: ["own-series", "--data", data, "--run", `${run}-2`, ...training], last: /\nreport / },
-      evaluate: { args: [run], last: /test accuracy/ },
-      predict: { args: [run, data], last: /"s19"/ },
-      serve: { args: [run, "--port", "0"], last: /serving / },
-    };
-    for (const [name, { args, last }] of Object.entries(commands)) {
-      const output = await outputOf(
-        withPermissionsOf(name, ["tests/tasks/probing.ts", secret, name, ...args]),
-        last,
-      );
-      assert.match(output, /read: NotCapable\nwrite: NotCapable\nlist: NotCapable\n/, `${name}: ${output}`);
-      assert.match(output, last);
-    }
+    await probe("evaluate", secret, [run], /test accuracy/);
+    await probe("predict", secret, [run, data], /"s19"/);
+    await probe("serve", secret, [run, "--port", "0"], /serving /);
     assert.equal(await Deno.readTextFile(secret), "secret");
   }),
 );

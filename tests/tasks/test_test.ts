@@ -89,7 +89,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the test command checks types, unless --no-check is set",
   withFolder(async (folder) => {
     const text = `const x: number = "a";\nDeno.test("uses " + x, () => {});\n`;
