@@ -156,8 +156,8 @@ for (const [name, { model: make }] of Object.entries(models)) {
       const model = make();
       const batched = seriesStreams(model);
       const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
-      // A batch has 16 series.
-      const streams = Array.from({ length: name === "NeuralCDE" ? 20 : 6 }, () => model.stream());
+      // Batches have 16 series, of those with equally many observations, at most two.
+      const streams = Array.from({ length: name === "NeuralCDE" ? 24 : 6 }, () => model.stream());
       const known: (SeriesStreamState | undefined)[] = streams.map(() => undefined);
       for (let t = 0; t < 5; t++) {
         const active = [...streams.keys()].filter((i) => t >= i % 4);
