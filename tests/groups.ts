@@ -6,8 +6,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sources } from "./import_graph.ts";
 
-/** Maximum number of test files in a group. */
-const groupSize = 30;
+/** Fewest and most test files in a group of all tests. */
+const [fewest, most] = [10, 36];
 
 /** Files with minutes of tests. Each is a group, before all others. */
 const longest = ["tests/pages_test.ts"];
@@ -20,9 +20,19 @@ export function isTestPath(argument: string, i: number, all: readonly string[]):
   return isFile(argument) || argument.startsWith("tests");
 }
 
+/** Numbers of files of the groups, the largest first: small groups at the end keep all cores busy. */
+function sizesOf(files: number, jobs: number): number[] {
+  const sizes: number[] = [];
+  for (let left = files; left > 0; left -= sizes.at(-1)!) {
+    const size = Math.max(Math.ceil(left / (2 * jobs)), Math.min(fewest, Math.ceil(files / jobs)));
+    sizes.push(Math.min(left, size, most));
+  }
+  return sizes;
+}
+
 /**
- * Writes the groups of the test files in files and folders to a folder. Returns their paths. The groups take
- * the files in turn, so that files that begin first still begin first, and slow neighbours are in different
+ * Writes the groups of the test files in files and folders to a folder. Returns their paths. A file joins the
+ * emptiest group, so that files that begin first still begin first, and slow neighbours are in different
  * groups.
  *
  * @param jobs Number of groups that run in parallel.
@@ -32,10 +42,13 @@ export async function groupsOf(paths: readonly string[], folder: string, jobs: n
   const files = [...paths.filter(isFile), ...[...inFolders.keys()].sort()]
     .filter((path) => path.endsWith("_test.ts"));
   const others = files.filter((path) => !longest.includes(path));
-  const count = Math.max(Math.min(jobs, others.length), Math.ceil(others.length / groupSize));
+  const filling = sizesOf(others.length, jobs).map((size) => ({ size, files: [] as string[] }));
+  for (const path of others) {
+    filling.reduce((a, b) => b.files.length / b.size < a.files.length / a.size ? b : a).files.push(path);
+  }
   const groups = [
     ...files.filter((path) => longest.includes(path)).map((path) => [path]),
-    ...Array.from({ length: count }, (_, group) => others.filter((_, i) => i % count === group)),
+    ...filling.map(({ files }) => files),
   ];
   return await Promise.all(groups.map(async (files, group) => {
     const imports = files.map((path) => `import "${pathToFileURL(resolve(path))}";\n`);
