@@ -49,7 +49,7 @@ const options = Deno.args.filter((argument, ...at) => argument !== "--all" && !i
 
 // Number of groups of test files in parallel. Each has threads and a GPU device. Tests wait for files and
 // processes, so there are more groups than cores.
-const jobs = Number(Deno.env.get("DENO_JOBS") ?? Math.min(navigator.hardwareConcurrency + 2, 4));
+const jobs = Number(Deno.env.get("DENO_JOBS") ?? Math.min(navigator.hardwareConcurrency + 1, 4));
 
 const stop = new AbortController();
 const groups = await Deno.makeTempDir();
