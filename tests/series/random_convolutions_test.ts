@@ -64,6 +64,8 @@ Deno.test("pooling gives the proportion, the mean, the mean position and the lon
   assert.deepEqual([...into], [0, 0, -1, 0]);
   pool(Float64Array.of(3, 3), 2, 2, into);
   assert.deepEqual([...into], [1, 1, 0.25, 1]);
+  pool(Float64Array.of(-Infinity, 3, NaN, 4), 4, 2, into);
+  assert.deepEqual([...into], [1 / 2, 3 / 2, 2 / 4, 1 / 4]);
 });
 
 Deno.test("thresholds are quantiles of convolutions, and the features are their pooled values", () => {

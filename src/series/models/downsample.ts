@@ -68,7 +68,7 @@ export function downsample(series: Series, channels: number, rows: number): Seri
   return { ...series, times, values };
 }
 
-/** Describes the shortening of series in words. Undefined if all rows are kept. */
+/** A line about the downsampling of series. Undefined if all rows are kept. */
 export function describeRows(
   condensing: RecordedCondensing | undefined,
   series: readonly Pick<Series, "times">[],

@@ -101,7 +101,7 @@ export function fitOutputs(
       fitted.bias[k] = bias[c];
       for (let f = 0; f < m; f++) {
         const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
-        // The outputs share the means of all samples; this fit has the means of its own samples.
+        // The outputs share the means of all samples; this fit has the means of its samples.
         fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
       }
       samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);

@@ -295,12 +295,14 @@ export function pool(
   let above = 0, excess = 0, positions = 0, stretch = 0, longest = 0;
   for (let t = 0; t < count; t++) {
     const value = values[t] - bias;
+    const isAbove = value > rounding;
     // A factor of 0 or 1 in place of a branch, which processors cannot predict.
-    const isAbove = Number(value > rounding);
-    above += isAbove;
-    excess += isAbove * value;
-    positions += isAbove * t;
-    stretch = isAbove * (stretch + 1);
+    const factor = Number(isAbove);
+    above += factor;
+    // The product of 0 and an infinite value is NaN.
+    excess += isAbove ? value : 0;
+    positions += factor * t;
+    stretch = factor * (stretch + 1);
     longest = Math.max(longest, stretch);
   }
   into[0] = above / count;
