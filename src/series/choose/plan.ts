@@ -102,7 +102,7 @@ export async function planModel<Settings extends SeriesSettings>(
   const { found: result, ...comparison } = choice;
   const isClosedForm = result.steps === 0;
   const ensemble = isClosedForm ? 1 : settings.ensemble ?? (isSmall ? repetitionsFor(series.length) : 1);
-  if (isClosedForm && settings.ensemble !== undefined && settings.ensemble > 1) {
+  if (isClosedForm && (settings.ensemble ?? 1) > 1) {
     options.onLine?.(
       `${choice.chosen.model} is fitted in closed form, by one model: the option ensemble has no effect`,
     );

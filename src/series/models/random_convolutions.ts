@@ -178,11 +178,12 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
     write(series, thresholds, into) {
       const magnitudes = magnitudesOf(series);
       forms(series).forEach((form, r) => {
-        for (const [convolution, ...others] of equalConvolutions[r]) {
+        for (const equal of equalConvolutions[r]) {
+          const [convolution] = equal;
           const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
           const rounding = ignoresRounding ? roundingShare * magnitude : 0;
           const count = convolve(form, points - r, convolution, sum, output);
-          for (const { first, end } of [convolution, ...others]) {
+          for (const { first, end } of equal) {
             for (let b = first; b < end; b++) {
               // A bias may equal values of the series up to its rounding to float32.
               const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;

@@ -74,7 +74,7 @@ export function splitSums(program: Program, workgroup: Blocks): Program {
     const partial = {
       ...kernel,
       ...kernel.kind === "reduce" &&
-        { axes: [kernel.axes[0] + 1], shape: withHeldOutSeries(kernel.shape, axes[0], parts) },
+        { axes: [kernel.axes[0] + 1], shape: withParts(kernel.shape, axes[0], parts) },
       operands: operands.map((operand, i) =>
         kernel.kind === "reduce"
           ? interleaved(operand, axes[i], parts)
@@ -102,7 +102,7 @@ function interleaved(operand: Operand, axis: number, parts: number): Operand {
   const stride = strides.at(axis)!;
   return {
     ...operand,
-    shape: withHeldOutSeries(shape, axis, parts),
+    shape: withParts(shape, axis, parts),
     strides: [stride, ...strides.with(axis, stride * parts)],
   };
 }
@@ -114,6 +114,6 @@ function consecutive(operand: SumOperand, axis: number, parts: number, length: n
   return { ...operand, shape: [parts, ...shape.with(axis, length)], strides: [distance, ...strides] };
 }
 
-function withHeldOutSeries(shape: readonly number[], axis: number, parts: number): number[] {
+function withParts(shape: readonly number[], axis: number, parts: number): number[] {
   return [parts, ...shape.with(axis, Math.ceil(shape.at(axis)! / parts))];
 }
