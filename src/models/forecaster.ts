@@ -115,7 +115,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
       throw new TypeError(`${name}: sample needs a model with leastDeviation`);
     }
     const [batch, length] = x.shape;
-    const usesObservation = observationMask(name, x, call);
+    const usesObservation = stepsWithObservation(name, x, call);
     const tau = time
       ? arange(length, { dtype: x.dtype }).div(Math.max(1, length - 1)).reshape([length, 1, 1])
         .broadcastTo([length, batch, 1])
@@ -150,7 +150,7 @@ export function checkLeastDeviation(model: string, leastDeviation: number): void
 }
 
 /** Whether each step uses the observation, bool `(length, batch, 1)`. */
-function observationMask(
+function stepsWithObservation(
   name: string,
   x: Tensor,
   { context = 1, forcing = 0, sample = false, key }: ForecastCallOptions,
