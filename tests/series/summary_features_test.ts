@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { summaryFeatures, summaryNames } from "../../src/series/models/trees/summary_features.ts";
+import { partsFor, summaryFeatures, summaryNames } from "../../src/series/models/trees/summary_features.ts";
 
 /** Features by name, rounded to 9 digits. */
-function named(times: number[], values: number[], channels: Parameters<typeof summaryNames>[0]) {
+function named(times: number[], values: number[], channels: Parameters<typeof summaryNames>[0], parts = 0) {
   const features = summaryFeatures(
     { times: Float64Array.from(times), values: Float64Array.from(values) },
     channels,
+    parts,
   );
   return Object.fromEntries(
-    summaryNames(channels).map((name, i) => [name, Number(features[i].toPrecision(9))]),
+    summaryNames(channels, parts).map((name, i) => [name, Number(features[i].toPrecision(9))]),
   );
 }
 
@@ -77,4 +78,35 @@ Deno.test("shifted times change no feature", () => {
     named([0, 1, 3, 4].map((t) => start + t), values, [{ name: "a" }])
   );
   assert.deepEqual(first, later);
+});
+
+Deno.test("each row is in one of the equal parts, and the parts have the features of their rows", () => {
+  for (const [count, gap] of [[17, 1], [9, 0.1], [64, 1 / 3]]) {
+    const times = Array.from({ length: count }, (_, i) => 0.1 + i * gap);
+    for (const parts of [4, 8]) {
+      const features = named(times, times.map((_, i) => i), [{ name: "a" }], parts);
+      const names = Array.from(
+        { length: parts },
+        (_, i) => parts === 4 && i === 3 ? "last quarter" : `part ${i + 1} of ${parts}`,
+      );
+      let first = 0;
+      for (const name of names) {
+        const rows = features[`count of a, ${name}`];
+        assert.ok(Math.abs(rows - count / parts) <= 1, `${name}: ${rows} of ${count}`);
+        assert.equal(features[`minimum of a, ${name}`], first);
+        assert.equal(features[`maximum of a, ${name}`], first + rows - 1);
+        first += rows;
+      }
+      assert.equal(first, count);
+    }
+  }
+});
+
+Deno.test("series of about equal durations have 8 or 4 equal parts of at least 4 rows, others none", () => {
+  const range = { mean: 0, standardDeviation: 1 };
+  const partsOf = (low: number, high: number, rows: number) =>
+    partsFor({ durations: { ...range, low, high }, lengths: { ...range, low: 1, high: 99, mean: rows } });
+  assert.deepEqual([31.9, 32, 16, 15.9].map((rows) => partsOf(75, 100, rows)), [4, 8, 4, 0]);
+  assert.equal(partsOf(74, 100, 1000), 0);
+  assert.equal(partsFor({ durations: null, lengths: null }), 0);
 });

@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
 import { measureNew } from "../../src/series/models/trained_model.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { treeNetwork } from "../../src/series/models/trees/tree_network.ts";
+import { key } from "../../src/tensor/random.ts";
 import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
 import { configOf } from "../../src/train/run/config.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
@@ -76,6 +80,38 @@ Deno.test(
     assert.equal(other.model.stream, undefined);
   }),
 );
+
+/**
+ * Fits to series with a bump in the first or the second quarter, and a bump of any height in the last one, with a record of
+ * a version. Returns the number of errors.
+ */
+async function errorsOnBumps(version: 3 | 4): Promise<number> {
+  const series = Array.from({ length: 60 }, (_, s) => ({
+    name: `s${s}`,
+    times: Float64Array.from({ length: 24 }, (_, t) => t),
+    values: Float64Array.from(
+      { length: 24 },
+      (_, t) => t === (s % 2 ? 2 : 8) + s % 3 ? 1 : t === 20 ? s * 7 % 11 / 2 : 0,
+    ),
+    label: s % 2,
+  }));
+  const range = { mean: 24, standardDeviation: 1, low: 24, high: 24 };
+  const record = {
+    ...{ version, channels: [{ name: "x" }], classes: ["late", "early"] },
+    split: { train: series, validation: [], test: [] },
+    ranges: { durations: range, lengths: range },
+  } as unknown as DataRecord;
+  const settings = { seed: 0 } as SeriesSettings;
+  const network = treeNetwork({ record, settings, key: key(0), train: series, width: 1, depth: 1 }, 2);
+  await network.fit!(series, Float64Array.from(series.flatMap(({ label }) => label ? [-1, 1] : [1, -1])));
+  const rows = await network.read(series);
+  return rows.filter(([late, early], i) => (early > late ? 1 : 0) !== series[i].label).length;
+}
+
+Deno.test("series of equal durations have features of equal parts, from version 4 of the record on", async () => {
+  assert.equal(await errorsOnBumps(4), 0);
+  assert.ok(await errorsOnBumps(3) > 5);
+});
 
 Deno.test(
   "several numbers are learned",

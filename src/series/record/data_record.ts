@@ -18,9 +18,10 @@ export interface DataRecord {
   /**
    * Version of this format; new runs write {@linkcode recordVersion}. Version 1 has no `training` and no `pace`:
    * its models have one member and a slope scale of 1. Such a run of a user's own series can be used, but not
-   * resumed. In versions 1 and 2, `random-convolutions` has one draw of features, without bounds.
+   * resumed. In versions 1 and 2, `random-convolutions` has one draw of features, without bounds. In versions 1 to 3,
+   * `boosted-trees` has no features of equal parts.
    */
-  readonly version: 1 | 2 | 3;
+  readonly version: 1 | 2 | 3 | 4;
   /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly RecordedChannel[];
   /** Conversion of times to numbers: dates to seconds, then minus the origin, then times the scale. */
@@ -185,9 +186,9 @@ export interface RecordedForm {
 }
 
 /** Version of the records that new runs write. */
-export const recordVersion = 3;
+export const recordVersion = 4;
 
-const versions: readonly unknown[] = [1, 2, recordVersion];
+const versions: readonly unknown[] = [1, 2, 3, recordVersion];
 
 /**
  * Rejects a record of another version of the format.

@@ -8,7 +8,7 @@ import { maxBins } from "../../math/feature_bins.ts";
 import { finiteFloat32 } from "../../math/pack_trees.ts";
 import { foldsOfSeries } from "../../read/split_series.ts";
 import type { SeriesNetwork, SeriesNetworkOptions } from "../series_network.ts";
-import { summaryFeatures, summaryNames } from "./summary_features.ts";
+import { partsFor, summaryFeatures, summaryNames } from "./summary_features.ts";
 import { storedTrees } from "./stored_trees.ts";
 
 /** Maximum number of training series of a small table. */
@@ -38,12 +38,14 @@ export function treeNetwork(
   { record, settings }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
-  const { channels, split, targets: numbers } = record;
+  const { version, channels, split, targets: numbers, ranges } = record;
+  // Models of records before version 4 have no features of equal parts.
+  const parts = ranges && version >= 4 ? partsFor(ranges) : 0;
   const { sizes, choices, learningRate, leafRows } = settingsFor(split.train.length);
   // Two classes have one output.
   const fitted = numbers || outputs > 2 ? outputs : 1;
   const { parameters, store, load } = storedTrees(fitted, sizes);
-  const { length: count } = summaryNames(channels);
+  const { length: count } = summaryNames(channels, parts);
   let trees: BoostedTrees | undefined;
   /** Features of series that were read before. Reports and evaluations read the same series several times. */
   const featureCache = new WeakMap<Series, Float64Array>();
@@ -51,7 +53,7 @@ export function treeNetwork(
     const before = featureCache.get(series);
     if (before) return before;
     // The thresholds between features are stored in float32.
-    const features = summaryFeatures(series, channels).map(finiteFloat32);
+    const features = summaryFeatures(series, channels, parts).map(finiteFloat32);
     featureCache.set(series, features);
     return features;
   };
