@@ -2,32 +2,19 @@
 import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
-import { measureNew } from "../../src/series/models/trained_model.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { treeNetwork } from "../../src/series/models/trees/tree_network.ts";
 import { key } from "../../src/tensor/random.ts";
-import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
 import { configOf } from "../../src/train/run/config.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { execute } from "../../src/train/mod.ts";
-import { runFolder } from "../../src/train/run/run_folder.ts";
-import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { startRun } from "../runs.ts";
+import { opened, trainedAndResumed, write } from "./own_series_runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
-
-/** Writes a table with the columns `series`, `time` and others. */
-async function write(path: string, columns: string, rows: readonly (readonly unknown[])[]): Promise<string> {
-  await Deno.writeTextFile(path, `series,time,${columns}\n${rows.map((row) => row.join()).join("\n")}\n`);
-  return path;
-}
 
 function settingsFor(data: string, chosen: object = {}) {
   return configOf(ownSeries, { device: "cpu", data, model: "boosted-trees", ...chosen });
-}
-
-async function opened(path: string) {
-  const folder = runFolder(path);
-  return await openTrained(await readRunConfig(folder), folder);
 }
 
 /**
@@ -48,7 +35,7 @@ function visits(count: number, first = 0): unknown[][] {
   }).flat();
 }
 
-const columns = "x,y,age,label,value";
+const columns = "series,time,x,y,age,label,value";
 
 Deno.test(
   "classes are learned, with equal results after a stop, a resumption and a move",
@@ -56,28 +43,8 @@ Deno.test(
     const data = await write(`${folder}/visits.csv`, columns, visits(70));
     const fresh = await write(`${folder}/fresh.csv`, columns, visits(30, 70));
     const config = settingsFor(data, { table: { static: ["age"], ignore: ["value"] } });
-    const whole = await startRun(config, `${folder}/whole`);
-    const { summary } = await execute(whole);
-    const first = await opened(whole.folder.path);
-    const { measures } = await measureNew(first, fresh);
-    assert.ok(measures.accuracy > 0.85, `${measures.accuracy}`);
-
-    const stopped = await startRun(config, `${folder}/stopped`);
-    assert.equal((await execute(stopped, { signal: AbortSignal.abort() })).interrupted, true);
-    const resumed = await execute(await resumeRun(config, stopped.folder));
-    assert.deepEqual(resumed.summary!.test, summary!.test);
-    const tensorsOf = async (file: string) => (await readCheckedSafetensors(file)).tensors;
-    assert.deepEqual(await tensorsOf(stopped.folder.best), await tensorsOf(whole.folder.best));
-
-    await Deno.rename(stopped.folder.path, `${folder}/moved`);
-    const other = await opened(`${folder}/moved`);
-    assert.deepEqual((await measureNew(other, fresh)).measures, measures);
-    const set = await other.model.series!(fresh);
-    const predictions = await other.model.predict!(set) as ClassPrediction[];
-    assert.deepEqual(await first.model.predict!(set), predictions);
-    const alone = await Promise.all(set.series.map((one) => other.model.predict!({ ...set, series: [one] })));
-    assert.deepEqual(alone.flat(), predictions);
-    assert.equal(other.model.stream, undefined);
+    const { measured } = await trainedAndResumed(folder, config, fresh);
+    assert.ok(measured.measures.accuracy > 0.85, `${measured.measures.accuracy}`);
   }),
 );
 
@@ -117,7 +84,7 @@ Deno.test(
   "several numbers are learned",
   withFolder(async (folder) => {
     const rows = visits(120).map((row) => [...row.slice(0, 5), row[6], 100 * Number(row[4])]);
-    const data = await write(`${folder}/visits.csv`, "x,y,age,value,weight", rows);
+    const data = await write(`${folder}/visits.csv`, "series,time,x,y,age,value,weight", rows);
     const run = await startRun(
       settingsFor(data, { task: "regress", table: { target: ["value", "weight"], static: ["age"] } }),
       `${folder}/runs`,
@@ -142,7 +109,7 @@ Deno.test(
       { length: 70 },
       (_, i) => [`s${i}`, 0, i * 17 % 30, i * 17 % 30 > 20 && i % 3 === 0 ? "rare" : "common"],
     );
-    const data = await write(`${folder}/points.csv`, "x,label", rows);
+    const data = await write(`${folder}/points.csv`, "series,time,x,label", rows);
     const rareOf = async (balance: boolean) => {
       const run = await startRun(settingsFor(data, { balance }), `${folder}/runs`);
       await execute(run);
