@@ -40,7 +40,7 @@ for (
     const series = Float64Array.of(...wave(points), ...wave(points, 2), ...wave(points, 3));
     const [first, third] = [series.subarray(0, points), series.subarray(2 * points)];
     const sum = first.map((x, t) => x + third[t]);
-    const [memory, output] = [new Float64Array(points), new Float64Array(points)];
+    const [memory, output] = [new Float64Array(2 * points), new Float64Array(points)];
     for (const kernel of kernels) {
       for (const [channels, x] of [[[0], first], [[0, 2], sum]] as const) {
         for (const isPadded of points > 8 * dilation ? [true, false] : [true]) {
@@ -77,10 +77,10 @@ Deno.test("thresholds are quantiles of convolutions, and the features are their 
   convolutions.write(series, thresholds, features);
   assert.equal(features.length, 4 * biasCount(sizes));
   // The dilations of 30 points and three biases: 1, floor(sqrt(29 / 8)) = 1, and floor(29 / 8) = 3.
-  const output = new Float64Array(30);
+  const [memory, output] = [new Float64Array(60), new Float64Array(30)];
   kernels.forEach((kernel, k) => {
     const isPadded = (k + 1) % 2 === 0;
-    const count = convolve(series, 30, { kernel, dilation: 3, channels: [0], isPadded }, output, output);
+    const count = convolve(series, 30, { kernel, dilation: 3, channels: [0], isPadded }, memory, output);
     const values = output.slice(0, count);
     const bias = 3 * k + 2;
     const share = (bias + 1) * (Math.sqrt(5) - 1) / 2 % 1;

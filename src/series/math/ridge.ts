@@ -48,6 +48,18 @@ const blockSize = 256;
 /**
  * Fits a ridge regression. All targets share a penalty.
  *
+ * @param choices Penalties to choose from, each above 0.
+ */
+export function fitRidge(
+  { scale, ...samples }: RidgeSamples,
+  choices: readonly number[] = penalties,
+): RidgeFit {
+  return fitRidges({ ...samples, scales: [scale] }, choices)[0];
+}
+
+/**
+ * Fits a ridge regression for each of some lists of scales. Products of features with equal scales are computed once.
+ *
  * With n samples and m features, the system of order min(n, m) is that of the samples, (K + lambda I) a = y
  * with K = Z Z^T, or that of the features, (Z^T Z + lambda I) w = Z^T y. It is reduced to a tridiagonal matrix
  * once, and not decomposed into eigenvectors: each penalty then takes n min(n, m) operations, for all
@@ -55,37 +67,41 @@ const blockSize = 256;
  *
  * @param choices Penalties to choose from, each above 0.
  */
-export function fitRidge(samples: RidgeSamples, choices: readonly number[] = penalties): RidgeFit {
-  const { features, scale, targets: { length } } = samples;
+export function fitRidges(
+  { features, scales, targets }: Omit<RidgeSamples, "scale"> & { readonly scales: readonly Float64Array[] },
+  choices: readonly number[] = penalties,
+): RidgeFit[] {
   const [n, m] = [features.length, features[0].length];
-  const k = length / n;
+  const k = targets.length / n;
   const bias = new Float64Array(k);
-  samples.targets.forEach((y, i) => bias[i % k] += y / n);
-  const centred = samples.targets.map((y, i) => y - bias[i % k]);
+  targets.forEach((y, i) => bias[i % k] += y / n);
+  const centred = targets.map((y, i) => y - bias[i % k]);
   const mean = featureMeans(features);
-  const scales = { mean, scale };
-  const system = n <= m
-    ? sampleSystem(features, scales, centred, k)
-    : featureSystem(features, scales, centred, k);
-  let best: { error: number; penalty: number; residuals: Float64Array } = {
-    error: Infinity,
-    penalty: choices[0],
-    residuals: centred,
-  };
-  system.residuals(choices.map((penalty) => penalty * m)).forEach((residuals, i) => {
-    const error = residuals.reduce((sum, r) => sum + r * r, 0);
-    // With equal errors, as of constant features, the larger penalty gives the simpler model.
-    if (error <= best.error) best = { error, penalty: choices[i], residuals };
+  const kernels = n <= m ? kernelsOf(features, mean, scales) : undefined;
+  return scales.map((scale, s) => {
+    const system = kernels
+      ? sampleSystem(kernels[s], features, { mean, scale }, centred, k)
+      : featureSystem(features, { mean, scale }, centred, k);
+    let best: { error: number; penalty: number; residuals: Float64Array } = {
+      error: Infinity,
+      penalty: choices[0],
+      residuals: centred,
+    };
+    system.residuals(choices.map((penalty) => penalty * m)).forEach((residuals, i) => {
+      const error = residuals.reduce((sum, r) => sum + r * r, 0);
+      // With equal errors, as of constant features, the larger penalty gives the simpler model.
+      if (error <= best.error) best = { error, penalty: choices[i], residuals };
+    });
+    const { error, penalty, residuals } = best;
+    return {
+      mean,
+      weight: system.weights(penalty * m),
+      bias,
+      penalty,
+      error,
+      leftOut: targets.map((y, i) => y - residuals[i]),
+    };
   });
-  const { error, penalty, residuals } = best;
-  return {
-    mean,
-    weight: system.weights(penalty * m),
-    bias,
-    penalty,
-    error,
-    leftOut: samples.targets.map((y, i) => y - residuals[i]),
-  };
 }
 
 function featureMeans(features: readonly Float32Array[]): Float64Array {
@@ -132,27 +148,53 @@ interface RidgeSystem {
   weights(lambda: number): Float64Array;
 }
 
+/** Products K of all pairs of standardised samples, for each list of scales. */
+function kernelsOf(
+  features: readonly Float32Array[],
+  mean: Float64Array,
+  scales: readonly Float64Array[],
+): Float64Array[] {
+  const n = features.length;
+  const [shared, ...own] = [scales[0], ...scales].map(() => new Float64Array(n * n));
+  forEachBlock(features, (from, size, standardised) => {
+    const end = from + size;
+    const isShared = scales.every((scale) =>
+      scale.subarray(from, end).every((one, f) => one === scales[0][from + f])
+    );
+    if (isShared) addGram(standardised({ mean, scale: scales[0] }), n, size, shared);
+    else scales.forEach((scale, s) => addGram(standardised({ mean, scale }), n, size, own[s]));
+  });
+  return own.map((kernel) => kernel.map((one, i) => one + shared[i]));
+}
+
+/** Visits blocks of the features, with a function that standardises a block of all samples. */
+function forEachBlock(
+  features: readonly Float32Array[],
+  visit: (from: number, size: number, standardised: (scales: FeatureScales) => Float64Array) => void,
+): void {
+  const [n, m] = [features.length, features[0].length];
+  const block = new Float64Array(n * blockSize);
+  for (let from = 0; from < m; from += blockSize) {
+    const size = Math.min(blockSize, m - from);
+    visit(from, size, (scales) => {
+      features.forEach((row, i) => standardise(row, scales, from, size, block, i * size));
+      return block;
+    });
+  }
+}
+
 /**
  * System of the samples: with G = (K + lambda I)^-1, the residuals are lambda G y, and
  * 1 - H(i, i) = lambda G(i, i) - 1 / n.
  */
 function sampleSystem(
+  kernel: Float64Array,
   features: readonly Float32Array[],
   scales: FeatureScales,
   y: Float64Array,
   k: number,
 ): RidgeSystem {
   const [n, m] = [features.length, features[0].length];
-  const kernel = new Float64Array(n * n);
-  const block = new Float64Array(n * blockSize);
-  const eachBlock = (visit: (from: number, size: number) => void) => {
-    for (let from = 0; from < m; from += blockSize) {
-      const size = Math.min(blockSize, m - from);
-      features.forEach((row, i) => standardise(row, scales, from, size, block, i * size));
-      visit(from, size);
-    }
-  };
-  eachBlock((_, size) => addGram(block, n, size, kernel));
   const reduced = tridiagonal(kernel, n);
   const solve = solver(reduced, y, k);
   return {
@@ -169,7 +211,9 @@ function sampleSystem(
     weights(lambda) {
       const dual = solve(factorShifted(reduced, lambda));
       const weights = new Float64Array(m * k);
-      eachBlock((from, size) => addProduct(block, n, size, dual, k, weights, from * k));
+      forEachBlock(features, (from, size, standardised) => {
+        addProduct(standardised(scales), n, size, dual, k, weights, from * k);
+      });
       return weights;
     },
   };

@@ -4,7 +4,7 @@ import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { fitRidge } from "../math/ridge.ts";
+import { fitRidges } from "../math/ridge.ts";
 import { outputsInBatches, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /** Options of {@linkcode linearOfFeatures}. */
@@ -54,7 +54,7 @@ export function linearOfFeatures({ count, outputs, featuresOf, bounds }: LinearO
     },
   };
   /** Stores a fit of {@linkcode fitOutputs} in the parameters. */
-  const store = (fitted: Pick<ReturnType<typeof fitOutputs>, "mean" | "scale" | "weight" | "bias">) =>
+  const store = (fitted: Pick<ReturnType<typeof fitOutputs>[number], "mean" | "scale" | "weight" | "bias">) =>
     tidy(() => {
       for (const name of ["mean", "scale", "weight", "bias"] as const) {
         const values = Float32Array.from(fitted[name]);
@@ -65,47 +65,51 @@ export function linearOfFeatures({ count, outputs, featuresOf, bounds }: LinearO
 }
 
 /**
- * Fits outputs to targets, each to the samples with a known target.
+ * Fits outputs to targets, each to the samples with a known target, for each of some lists of scales.
  *
  * @param targets `(samples, outputs)`; NaN is unknown.
  */
 export function fitOutputs(
   features: readonly Float32Array[],
-  scale: Float64Array,
+  scales: readonly Float64Array[],
   targets: Float64Array,
   { outputs, isShared }: { outputs: number; isShared: boolean },
 ) {
-  const [n, m] = [features.length, scale.length];
+  const [n, m] = [features.length, scales[0].length];
   const allColumns = Array.from({ length: outputs }, (_, k) => k);
-  const fitted = {
-    mean: new Float64Array(m),
+  const means = new Float64Array(m);
+  for (const row of features) for (let f = 0; f < m; f++) means[f] += row[f] / n;
+  const fits = scales.map((scale) => ({
+    mean: means,
     scale,
     weight: new Float64Array(m * outputs),
     bias: new Float64Array(outputs),
     leftOut: new Float64Array(n * outputs),
     error: 0,
-  };
-  for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
+  }));
   for (const columns of isShared ? [allColumns] : allColumns.map((column) => [column])) {
     const samples = Array.from(features.keys()).filter((i) =>
       !Number.isNaN(targets[i * outputs + columns[0]])
     );
     if (samples.length === 0) continue;
-    const { mean, weight, bias, leftOut, error } = fitRidge({
+    const parts = fitRidges({
       features: samples.map((i) => features[i]),
-      scale,
+      scales,
       targets: Float64Array.from(samples.flatMap((i) => columns.map((k) => targets[i * outputs + k]))),
     });
-    fitted.error += error;
-    columns.forEach((k, c) => {
-      fitted.bias[k] = bias[c];
-      for (let f = 0; f < m; f++) {
-        const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
-        // The outputs share the means of all samples; this fit has the means of its samples.
-        fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
-      }
-      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);
-    });
+    for (const [s, { mean, weight, bias, leftOut, error }] of parts.entries()) {
+      const fitted = fits[s];
+      fitted.error += error;
+      columns.forEach((k, c) => {
+        fitted.bias[k] = bias[c];
+        for (let f = 0; f < m; f++) {
+          const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
+          // The outputs share the means of all samples; this fit has the means of its samples.
+          fitted.bias[k] += one * fitted.scale[f] * (means[f] - mean[f]);
+        }
+        samples.forEach((i, row) => fitted.leftOut[i * outputs + k] = leftOut[row * columns.length + c]);
+      });
+    }
   }
-  return fitted;
+  return fits;
 }

@@ -126,24 +126,32 @@ export interface ConvolutionFeatures {
   write(series: Float64Array, biases: Float32Array, into: Float32Array): void;
 }
 
+/** The convolutions of the latest sizes. Each fold of a cross-validation has the same ones, and to draw them takes long. */
+let latest: { readonly sizes: string; readonly convolutions: readonly Convolution[][] } | undefined;
+
 /** Makes the features of series with these sizes. */
 export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
   const { channels, points, biases, operators, draws = 1, key, ignoresRounding = true } = sizes;
   const [seriesKey, ...keys] = splitKey(key, 1 + draws * representations);
-  const convolutions = Array.from(
-    { length: representations },
-    (_, r) =>
-      Array.from({ length: draws }, (_, draw) => {
-        const place = draw * representations + r;
-        return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
-      }).flat(),
-  );
+  const equalSizes = JSON.stringify([channels, points, biases, draws, key]);
+  if (latest?.sizes !== equalSizes) {
+    const convolutions = Array.from(
+      { length: representations },
+      (_, r) =>
+        Array.from({ length: draws }, (_, draw) => {
+          const place = draw * representations + r;
+          return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
+        }).flat(),
+    );
+    latest = { sizes: equalSizes, convolutions };
+  }
+  const { convolutions } = latest;
   /** Convolutions of each representation that differ in their biases only, such as the draws with one channel. */
   const equalConvolutions = convolutions.map((all) =>
     Map.groupBy(all, ({ kernel, dilation, channels }) => [kernel, dilation, channels].join(" ")).values()
       .toArray()
   );
-  const [sum, output] = [new Float64Array(points), new Float64Array(points)];
+  const [padded, output] = [new Float64Array(2 * points + kernelLength), new Float64Array(points)];
   const pooled = new Float64Array(4);
   const forms = (series: Float64Array) => [series, differences(series, channels, points)];
   /** Largest absolute value of each channel. */
@@ -165,7 +173,7 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
       for (const [chosen, places] of users) {
         const seriesForms = forms(series(chosen));
         for (const { convolution, r } of places.map((i) => all[i])) {
-          const size = convolve(seriesForms[r], points - r, convolution, sum, output);
+          const size = convolve(seriesForms[r], points - r, convolution, padded, output);
           const sorted = output.slice(0, size).sort();
           for (let b = convolution.first; b < convolution.end; b++) {
             // A sequence of low discrepancy (MiniRocket, section 3.1.2).
@@ -182,7 +190,7 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
           const [convolution] = equal;
           const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
           const rounding = ignoresRounding ? roundingShare * magnitude : 0;
-          const count = convolve(form, points - r, convolution, sum, output);
+          const count = convolve(form, points - r, convolution, padded, output);
           for (const { first, end } of equal) {
             for (let b = first; b < end; b++) {
               // A bias may equal values of the series up to its rounding to float32.
@@ -229,7 +237,7 @@ function differences(series: Float64Array, channels: number, points: number): Fl
  * Convolves the sum of some channels of a series with a kernel: y(t) = sum over i of w(i) x(t + (i - 4) d).
  *
  * @param series `(channels, points)`.
- * @param sum Memory for the sum of the channels.
+ * @param padded Memory for the sum of the channels between zeros: at least `points + 8 * dilation` numbers.
  * @param output Receives the values of the convolution.
  * @returns Number of values.
  */
@@ -240,40 +248,22 @@ export function convolve(
     Convolution,
     "kernel" | "dilation" | "channels" | "isPadded"
   >,
-  sum: Float64Array,
+  padded: Float64Array,
   output: Float64Array,
 ): number {
-  let x = series.subarray(channels[0] * points, (channels[0] + 1) * points);
-  if (channels.length > 1) {
-    sum.set(x);
-    for (const channel of channels.slice(1)) {
-      const at = channel * points;
-      for (let t = 0; t < points; t++) sum[t] += series[at + t];
-    }
-    x = sum;
-  }
   const half = (kernelLength - 1) / 2 * dilation;
+  // Values outside of the series are 0.
+  const x = padded.fill(0, 0, points + 2 * half);
+  for (const channel of channels) {
+    const at = channel * points;
+    for (let t = 0; t < points; t++) x[t + half] += series[at + t];
+  }
   const [from, to] = isPadded ? [0, points] : [half, points - half];
-  const [a, b, c] = [i, j, l].map((place) => place * dilation - half);
-  const [safe, unsafe] = [Math.min(Math.max(from, half), to), Math.max(Math.min(to, points - half), from)];
+  const [a, b, c] = [i * dilation, j * dilation, l * dilation];
   for (let t = from; t < to; t++) {
-    if (t === safe && safe < unsafe) {
-      for (; t < unsafe; t++) {
-        let all = x[t - half];
-        for (let place = t - half + dilation; place <= t + half; place += dilation) all += x[place];
-        output[t - from] = 3 * (x[t + a] + x[t + b] + x[t + c]) - all;
-      }
-      if (t >= to) break;
-    }
-    let all = 0;
-    for (let place = t - half; place <= t + half; place += dilation) {
-      if (place >= 0 && place < points) all += x[place];
-    }
-    let three = 0;
-    if (t + a >= 0 && t + a < points) three += x[t + a];
-    if (t + b >= 0 && t + b < points) three += x[t + b];
-    if (t + c >= 0 && t + c < points) three += x[t + c];
-    output[t - from] = 3 * three - all;
+    let all = x[t];
+    for (let place = t + dilation; place <= t + 2 * half; place += dilation) all += x[place];
+    output[t - from] = 3 * (x[t + a] + x[t + b] + x[t + c]) - all;
   }
   return to - from;
 }
@@ -296,15 +286,17 @@ export function pool(
   let above = 0, excess = 0, positions = 0, stretch = 0, longest = 0;
   for (let t = 0; t < count; t++) {
     const value = values[t] - bias;
-    const isAbove = value > rounding;
     // A factor of 0 or 1 in place of a branch, which processors cannot predict.
-    const factor = Number(isAbove);
+    const factor = Number(value > rounding);
     above += factor;
-    // The product of 0 and an infinite value is NaN.
-    excess += isAbove ? value : 0;
+    excess += factor * value;
     positions += factor * t;
     stretch = factor * (stretch + 1);
     longest = Math.max(longest, stretch);
+  }
+  // The product of 0 and an infinite value is NaN.
+  if (Number.isNaN(excess)) {
+    excess = values.subarray(0, count).reduce((sum, x) => x - bias > rounding ? sum + (x - bias) : sum, 0);
   }
   into[0] = above / count;
   into[1] = above > 0 ? excess / above : 0;

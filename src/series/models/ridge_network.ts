@@ -139,13 +139,12 @@ export function ridgeNetwork(
       });
       // All classes share one penalty. Each numeric target has a separate penalty.
       const isShared = record.targets === undefined;
-      const fitWith = (scale: Float64Array) => fitOutputs(features, scale, targets, { outputs, isShared });
-      let fitted = fitWith(scales);
       // With many series and few features, the scales of the features hardly change the fit.
-      if (series.length <= manySeries) {
-        const other = fitWith(emphasised(scales, convolutionCount));
-        if (other.error < clearlyBetter * fitted.error) fitted = other;
-      }
+      const alternatives = series.length <= manySeries
+        ? [scales, emphasised(scales, convolutionCount)]
+        : [scales];
+      const [plain, other = plain] = fitOutputs(features, alternatives, targets, { outputs, isShared });
+      const fitted = other.error < clearlyBetter * plain.error ? other : plain;
       linear.store(fitted);
       if (bounds) storeBounds(bounds, features);
       return Promise.resolve(fitted.leftOut);

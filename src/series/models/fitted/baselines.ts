@@ -36,7 +36,7 @@ export function fitLastValues(
   const outputs = targets.length / series.length;
   const features = series.map((one) => lastValues(one, channels));
   const scales = inverseDeviations(features);
-  const { mean, scale, weight, bias } = fitOutputs(features, scales, Float64Array.from(targets), {
+  const [{ mean, scale, weight, bias }] = fitOutputs(features, [scales], Float64Array.from(targets), {
     ...{ outputs, isShared: false },
   });
   return Array.from(bias, (start, k) => {
@@ -74,7 +74,7 @@ function ridgeOn(featuresOf: Features): FittedModelKind["network"] {
       fit(series, targets) {
         const features = series.map((one) => featuresOf(one, channels));
         const isShared = record.targets === undefined;
-        const fitted = fitOutputs(features, inverseDeviations(features), targets, { outputs, isShared });
+        const [fitted] = fitOutputs(features, [inverseDeviations(features)], targets, { outputs, isShared });
         store(fitted);
         return Promise.resolve(fitted.leftOut);
       },
