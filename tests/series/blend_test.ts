@@ -1,5 +1,13 @@
 /** The model blend of own-series: a weighted mean of models that are fitted in closed form. */
 import assert from "node:assert/strict";
+import type { Series } from "../../src/data/series.ts";
+import { blendNetwork } from "../../src/series/models/fitted/blend.ts";
+import { fittedNetwork, type FittedNetworks } from "../../src/series/models/fitted/fitted_networks.ts";
+import type {
+  FittedModelKind,
+  SeriesNetwork,
+  SeriesNetworkOptions,
+} from "../../src/series/models/series_network.ts";
 import { chooseWeights } from "../../src/series/math/choose_weights.ts";
 import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
@@ -92,6 +100,33 @@ Deno.test(
     }
   }),
 );
+
+Deno.test("a comparison fits a model once for the same series, alone and in a blend", async () => {
+  const fitted: string[] = [];
+  const kindNamed = (name: string) => ({
+    network: () => ({
+      parameters: {},
+      fit(series: readonly Series[]) {
+        fitted.push(`${name} ${series.length}`);
+        return Promise.resolve(new Float64Array(series.length));
+      },
+    }),
+  } as unknown as FittedModelKind);
+  const [one, other] = [kindNamed("one"), kindNamed("other")];
+  const networks: FittedNetworks = new Map();
+  const fit = async (count: number, networkOf: (options: SeriesNetworkOptions) => Partial<SeriesNetwork>) => {
+    const train = Array.from({ length: count }, (_, position) => ({ position, label: 0 }));
+    const record = { version: 4, targets: [], split: { train } };
+    const options = { record, fitted: networks } as unknown as SeriesNetworkOptions;
+    await networkOf(options).fit!(train as unknown as Series[], new Float64Array(count));
+  };
+  for (const count of [3, 4]) {
+    await fit(count, (options) => fittedNetwork("one", one, options, 1));
+    await fit(count, (options) => blendNetwork({ one, other }, options, 1));
+    await fit(count, (options) => fittedNetwork("other", other, options, 1));
+  }
+  assert.deepEqual(fitted, ["one 3", "other 3", "one 4", "other 4"]);
+});
 
 Deno.test("options that not all members can use are rejected", () => {
   const wrong = {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { evaluateForecasts } from "../../src/series/targets/evaluate_forecasts.ts";
+import { channelImportance } from "../../src/series/targets/importance.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 
 Deno.test("the importance of a channel is the error without it, and 0 for a channel that is not read", async () => {
@@ -38,4 +39,22 @@ Deno.test("the importance of a channel is the error without it, and 0 for a chan
   const importance = Object.fromEntries(y.categories!.map((name, i) => [name, bars.values[i]]));
   assert.equal(importance.x, 0);
   assert.ok(importance.y > importance.z && importance.z > 0, JSON.stringify(importance));
+});
+
+Deno.test("of many series, 128 at equal distances are exchanged with each other", async () => {
+  const series = Array.from({ length: 1280 }, (_, i) => [i, 0]);
+  const counts: number[] = [];
+  const importance = await channelImportance(
+    series,
+    ["read", "ignored"],
+    (one, other, channel) => one.with(channel, other[channel]),
+    (changed, indices) => {
+      counts.push(changed.length);
+      return Promise.resolve(indices.reduce((sum, index, i) => sum + (changed[i][0] - index) ** 2, 0));
+    },
+  );
+  assert.deepEqual(counts, [128, 128, 128]);
+  assert.equal(importance!.ignored, 0);
+  // The mean squared difference of two of 1,280 numbers is about 1280 ** 2 / 6.
+  assert.ok(Math.abs(importance!.read / 128 / (1280 ** 2 / 6) - 1) < 0.2, `${importance!.read}`);
 });

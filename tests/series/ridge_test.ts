@@ -1,6 +1,6 @@
 /** Ridge regression against normal equations, and leave-one-out against fits without each sample. */
 import assert from "node:assert/strict";
-import { fitRidge, inverseDeviations, penalties } from "../../src/series/math/ridge.ts";
+import { fitRidge, fitRidges, inverseDeviations, penalties } from "../../src/series/math/ridge.ts";
 import {
   factorShifted,
   quadraticForm,
@@ -187,4 +187,22 @@ Deno.test("a symmetric matrix equals Q T Q^T, and shifted systems are solved", (
   }
   const inner = b.reduce((sum, value, i) => sum + value * x[i], 0);
   assert.ok(Math.abs(quadraticForm(factors, b, 0) - inner) < 1e-12);
+});
+
+Deno.test("fits with several lists of scales are those of each list alone", () => {
+  // The last features are in a block of their own, which has other scales.
+  const [n, m] = [5, 256 + 3];
+  const features = Array.from(
+    { length: n },
+    (_, i) => Float32Array.from({ length: m }, (_, f) => Math.sin(i * 7 + f * (i + 1))),
+  );
+  const targets = Float64Array.from({ length: n }, (_, i) => features[i][1] + features[i][257]);
+  const plain = inverseDeviations(features);
+  const scales = [plain, plain.map((one, f) => f < 256 ? one : 3 * one), plain.map((one) => 2 * one)];
+  const together = fitRidges({ features, scales: scales.slice(0, 2), targets });
+  assert.deepEqual(together, scales.slice(0, 2).map((scale) => fitRidge({ features, scale, targets })));
+  assert.notDeepEqual(together[0].weight, together[1].weight);
+  // No block is shared.
+  const apart = fitRidges({ features, scales: [scales[0], scales[2]], targets });
+  assert.deepEqual(apart, [scales[0], scales[2]].map((scale) => fitRidge({ features, scale, targets })));
 });

@@ -147,6 +147,8 @@ export function ridgeNetwork(
       const fitted = other.error < clearlyBetter * plain.error ? other : plain;
       linear.store(fitted);
       if (bounds) storeBounds(bounds, features);
+      // A comparison keeps the networks of all folds, and the features of a table may take a gigabyte.
+      known = new WeakMap();
       return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {

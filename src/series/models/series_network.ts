@@ -22,6 +22,7 @@ import { DataError, OptionError } from "../../device/errors.ts";
 import { type MethodName, methodOf } from "../../solvers/methods.ts";
 import { addingStreams, type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
 import { downsample } from "./downsample.ts";
+import { fittedNetwork, type FittedNetworks } from "./fitted/fitted_networks.ts";
 import { shrinkReadouts } from "./slope_scale.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import type { SeriesModel, SeriesModelKind } from "./whole_series.ts";
@@ -50,6 +51,8 @@ export interface SeriesNetworkOptions extends Pick<ParameterOptions, "key"> {
   record: DataRecord;
   /** Models by name; by default those of Weft. */
   models?: Readonly<Record<string, SeriesModelKind | FittedModelKind>>;
+  /** Networks that a comparison of models has fitted; by default every network is fitted anew. */
+  fitted?: FittedNetworks;
   /** Training series, unscaled, for a model that learns its input form from them. */
   train?: readonly Series[];
   /** Settings of the run. */
@@ -170,7 +173,7 @@ export function seriesNetwork(
   const { heads, feedForward, depth: layers, clipWeights } = settings;
   const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? neuralModels, name);
   if ("network" in kind) {
-    const network = kind.network(options, outputs);
+    const network = fittedNetwork(name, kind, options, outputs);
     return { ...network, members: [], memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
   }
   const { reads, takesStatic, make } = kind;

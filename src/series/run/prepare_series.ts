@@ -5,6 +5,7 @@ import { largest } from "../../device/min_max.ts";
 import { parameterCount } from "../../nn/layer.ts";
 import { foldIn, key } from "../../tensor/random.ts";
 import type { Task } from "../../train/task.ts";
+import type { FittedNetworks } from "../models/fitted/fitted_networks.ts";
 import { autoModel, candidatesIn, choiceOf, modelCandidates, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import type { CandidateProblem } from "../choose/cross_validation.ts";
@@ -112,7 +113,11 @@ export async function prepareSeries<Settings extends SeriesSettings>(
         : {}),
     };
   };
-  const taskOf = async (runSettings: Settings, record: DataRecord): Promise<SeriesTask> => {
+  const taskOf = async (
+    runSettings: Settings,
+    record: DataRecord,
+    fitted?: FittedNetworks,
+  ): Promise<SeriesTask> => {
     const settings = withChosen(runSettings, record.training);
     const kind = await loadKind(kinds, settings.model ?? defaultModel);
     const options = {
@@ -120,6 +125,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
       splits: mapSplits(record.split, seriesOf),
       settings,
       key: keys.model,
+      fitted,
       ...sizesOf(problem, settings),
     };
     const task = settings.task === "regress" ? regression(options) as SeriesTask : classification({
@@ -161,13 +167,14 @@ export async function prepareSeries<Settings extends SeriesSettings>(
     ...task,
     async plan(options) {
       const learned = [...split.train, ...split.validation];
+      const fitted: FittedNetworks = new Map();
       const problem: CandidateProblem<Settings> = {
         series: seriesOf(learned),
         classes: settings.task === "regress" ? 0 : set.classes.length,
         async task(settings, parts, optimizerSteps) {
           const learnedParts = mapSplits(parts, (indices) => indices.map((index) => learned[index]));
           const training = { ensemble: 1, found: { steps: optimizerSteps, temperature: 1 } };
-          return await taskOf(settings, await recordOf(settings, learnedParts, training));
+          return await taskOf(settings, await recordOf(settings, learnedParts, training), fitted);
         },
         async seconds(settings, optimizerSteps) {
           const kind = kindNamed(kinds, settings.model!);

@@ -67,7 +67,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
       series,
       channels,
       seriesWithChannel(channels.length),
-      async (changed) => logLoss(rowsOf(await predict(changed)), labels) - measures.logLoss,
+      async (changed, indices) => logLoss(rowsOf(await predict(changed)), indices.map((i) => labels[i])),
     );
   const wrong = Array.from(rows.keys()).filter((i) => argmax(rows[i]) !== labels[i])
     .sort((a, b) => rows[a][labels[a]] - rows[b][labels[b]]).slice(0, worstShown);

@@ -44,8 +44,6 @@ export type HorizonErrors = readonly [errors: readonly number[], baseline: reado
 const mostMeasured = 6;
 /** Number of windows per batch. */
 const batchSize = 64;
-/** Maximum number of windows used to measure the importance of channels. */
-const permuted = 256;
 /** Number of windows in a report. */
 const shown = 4;
 
@@ -87,14 +85,9 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
       warnings: rangeWarnings(record, { ...past, name: series }, forecastColumns(record, forecast)),
     });
   });
-  const importanceOf = async () => {
-    const some = selectEvenly(windows, permuted);
-    const errorOf = async (windows: readonly ForecastWindow[]) =>
-      (await measuresOf({ ...options, windows })).measures.mse;
-    // Computed on first use: channelImportance returns early for a single channel.
-    let error: number | undefined;
-    return await channelImportance(
-      some,
+  const importanceOf = () =>
+    channelImportance(
+      windows,
       channels.map(({ name }) => name),
       (one, other, channel) => {
         const exchanged = (values: Float64Array, others: Float64Array) =>
@@ -108,11 +101,8 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
           ...(channels[channel].role === "known" ? { targets: exchanged(one.targets, other.targets) } : {}),
         };
       },
-      async (changed) =>
-        await errorOf(changed) -
-        (error ??= some.length === windows.length ? measures.mse : await errorOf(some)),
+      async (changed) => (await measuresOf({ ...options, windows: changed })).measures.mse,
     );
-  };
   const verdict = forecastVerdict(measures, baselines, model);
   const beside = besideValidation(record.training?.validated, validated);
   return {

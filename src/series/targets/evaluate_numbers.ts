@@ -48,11 +48,14 @@ export async function evaluateNumbers(
         ])
       ),
     );
-  /** Squared error of each series in units of standard deviations, summed over the targets. */
-  const errorsOf = (predicted: readonly (readonly number[])[]) =>
-    series.map((_, i) =>
+  /** Squared error of some series, by default all, in units of standard deviations, summed over the targets. */
+  const errorsOf = (
+    predicted: readonly (readonly number[])[],
+    indices: readonly number[] = [...series.keys()],
+  ) =>
+    indices.map((index, i) =>
       targets.reduce((sum, { standardDeviation }, k) => {
-        const error = (predicted[k][i] - truth[k][i]) / standardDeviation;
+        const error = (predicted[k][i] - truth[k][index]) / standardDeviation;
         return Number.isNaN(error) ? sum : sum + error ** 2;
       }, 0)
     );
@@ -93,7 +96,7 @@ export async function evaluateNumbers(
       series,
       channels,
       seriesWithChannel(channels.length),
-      async (changed) => total(errorsOf(numbersOf(await predict(changed)))) - total(errors),
+      async (changed, indices) => total(errorsOf(numbersOf(await predict(changed)), indices)),
     );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
   const beside = besideValidation(validated, { measure: "scaled mse", ...scaledMean(meanErrors) });

@@ -4,31 +4,34 @@
  */
 import type { Series } from "../../data/series.ts";
 import { key, randpermArray } from "../../tensor/random.ts";
+import { selectEvenly } from "../math/select_evenly.ts";
 
-/** Maximum number of channels to permute. Each permutation costs a prediction of all series. */
-const mostChannels = 24;
+/** Maximum numbers of channels and of series or windows to permute. Each channel costs a prediction of these series. */
+const [mostChannels, mostSeries] = [24, 128];
 
 /**
  * Increase of the error when each channel is permuted, by the name of the channel. Returns undefined for a
  * single channel, for more than 24 channels, or for a single series.
  *
- * @param series Series or windows.
+ * @param series Series or windows; of more than 128, some at equal distances are used.
  * @param exchange Returns `one` with a channel of `other`.
- * @param worse Returns the increase of the error for changed series, which are in the order of `series`.
+ * @param errorOf Returns the error of changed series, which have the given indices in `series`.
  */
 export async function channelImportance<T>(
   series: readonly T[],
   channels: readonly string[],
   exchange: (one: T, other: T, channel: number) => T,
-  worse: (changed: readonly T[]) => Promise<number>,
+  errorOf: (changed: readonly T[], indices: readonly number[]) => Promise<number>,
 ): Promise<Record<string, number> | undefined> {
   if (channels.length < 2 || channels.length > mostChannels || series.length < 2) return undefined;
-  const order = randpermArray(key(0), series.length);
+  const indices = selectEvenly([...series.keys()], mostSeries);
+  const some = indices.map((i) => series[i]);
+  const order = randpermArray(key(0), some.length);
+  const error = await errorOf(some, indices);
   const importance: Record<string, number> = {};
   for (const [channel, name] of channels.entries()) {
-    importance[name] = await worse(
-      Array.from(order, (other, i) => exchange(series[i], series[other], channel)),
-    );
+    const changed = Array.from(order, (other, i) => exchange(some[i], some[other], channel));
+    importance[name] = await errorOf(changed, indices) - error;
   }
   return importance;
 }

@@ -7,6 +7,7 @@ import { chooseWeights } from "../../math/choose_weights.ts";
 import { log } from "../../math/elementary.ts";
 import { fitTemperature, probabilitiesOf } from "../../math/temperature.ts";
 import type { DataRecord } from "../../record/data_record.ts";
+import { fittedNetwork } from "./fitted_networks.ts";
 import {
   type FittedModelKind,
   outputsInBatches,
@@ -38,7 +39,7 @@ export function blendNetwork(
   const isNumbers = options.record.targets !== undefined;
   const { version } = options.record;
   const members = Object.entries(kinds).filter(([, { since = 1 }]) => since <= version)
-    .map(([name, { network }]) => ({ name, ...network(options, outputs) }));
+    .map(([name, kind]) => ({ name, ...fittedNetwork(name, kind, options, outputs) }));
   // Each number has its weights. All classes share the weights of their probabilities.
   const weights = parameterOf(() => zeros([members.length, isNumbers ? outputs : 1]));
   const temperatures = parameterOf(() => zeros([members.length, 1]));
