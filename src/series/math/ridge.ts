@@ -104,7 +104,8 @@ export function fitRidges(
   });
 }
 
-function featureMeans(features: readonly Float32Array[]): Float64Array {
+/** Means of the features. */
+export function featureMeans(features: readonly Float32Array[]): Float64Array {
   const mean = new Float64Array(features[0].length);
   for (const row of features) for (let f = 0; f < mean.length; f++) mean[f] += row[f] / features.length;
   return mean;

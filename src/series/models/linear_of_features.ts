@@ -4,7 +4,7 @@ import { parameterOf } from "../../nn/layer.ts";
 import { tensor, zeros } from "../../tensor/creation.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { fitRidges } from "../math/ridge.ts";
+import { featureMeans, fitRidges } from "../math/ridge.ts";
 import { outputsInBatches, requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 
 /** Options of {@linkcode linearOfFeatures}. */
@@ -77,8 +77,7 @@ export function fitOutputs(
 ) {
   const [n, m] = [features.length, scales[0].length];
   const allColumns = Array.from({ length: outputs }, (_, k) => k);
-  const means = new Float64Array(m);
-  for (const row of features) for (let f = 0; f < m; f++) means[f] += row[f] / n;
+  const means = featureMeans(features);
   const fits = scales.map((scale) => ({
     mean: means,
     scale,
