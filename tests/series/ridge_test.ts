@@ -190,7 +190,7 @@ Deno.test("a symmetric matrix equals Q T Q^T, and shifted systems are solved", (
 });
 
 Deno.test("fits with several lists of scales are those of each list alone", () => {
-  // The last features are in a block of their own, which has other scales.
+  // The last features are in a second block, which has other scales.
   const [n, m] = [5, 256 + 3];
   const features = Array.from(
     { length: n },
