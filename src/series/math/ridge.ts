@@ -156,7 +156,8 @@ function kernelsOf(
   scales: readonly Float64Array[],
 ): Float64Array[] {
   const n = features.length;
-  const [shared, ...own] = [scales[0], ...scales].map(() => new Float64Array(n * n));
+  const shared = new Float64Array(n * n);
+  const own = scales.map(() => new Float64Array(n * n));
   forEachBlock(features, (from, size, standardised) => {
     const end = from + size;
     const isShared = scales.every((scale) =>

@@ -55,7 +55,7 @@ function convolvedChannels({ channels }: DataRecord): number[] {
  * regression.
  */
 export function ridgeNetwork(
-  { record, key, train }: SeriesNetworkOptions,
+  { record, key, train, fitted: networksOfComparison }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const { version, channels, time, split } = record;
@@ -147,8 +147,8 @@ export function ridgeNetwork(
       const fitted = other.error < clearlyBetter * plain.error ? other : plain;
       linear.store(fitted);
       if (bounds) storeBounds(bounds, features);
-      // A comparison keeps the networks of all folds, and the features of a table may take a gigabyte.
-      known = new WeakMap();
+      // A comparison keeps the networks of all folds. Their features of the training series may take gigabytes.
+      if (networksOfComparison) known = new WeakMap();
       return Promise.resolve(fitted.leftOut);
     },
     async onLoad() {
