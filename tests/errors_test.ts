@@ -132,7 +132,7 @@ const cases: [name: string, call: () => unknown, expected: Expected][] = [
   ["weights that are damaged", () => load(new Uint8Array(3)), { code: "damaged-file" }],
   ["a record of another version", () => checkDataRecord({ version: 7 }, "data.json"), {
     code: "unsupported-version",
-    expected: "version 1 to 3",
+    expected: "version 1 to 4",
   }],
   [
     "the configuration of another version",

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import type { Series } from "../../src/data/series.ts";
 import { blendNetwork } from "../../src/series/models/fitted/blend.ts";
-import { fittedNetwork, type FittedNetworks } from "../../src/series/models/fitted/fitted_networks.ts";
+import { fittedNetwork } from "../../src/series/models/fitted/fitted_networks.ts";
 import type {
   FittedModelKind,
+  FittedNetworks,
   SeriesNetwork,
   SeriesNetworkOptions,
 } from "../../src/series/models/series_network.ts";
@@ -121,9 +122,15 @@ Deno.test("a comparison fits a model once for the same series, alone and in a bl
     await networkOf(options).fit!(train as unknown as Series[], new Float64Array(count));
   };
   for (const count of [3, 4]) {
-    await fit(count, (options) => fittedNetwork("one", one, options, 1));
+    await fit(
+      count,
+      (options) => fittedNetwork(networks, "one", options.record, () => one.network(options, 1)),
+    );
     await fit(count, (options) => blendNetwork({ one, other }, options, 1));
-    await fit(count, (options) => fittedNetwork("other", other, options, 1));
+    await fit(
+      count,
+      (options) => fittedNetwork(networks, "other", options.record, () => other.network(options, 1)),
+    );
   }
   assert.deepEqual(fitted, ["one 3", "other 3", "one 4", "other 4"]);
 });

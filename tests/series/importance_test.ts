@@ -47,6 +47,7 @@ Deno.test("of many series, 128 at equal distances are exchanged with each other"
   const importance = await channelImportance(
     series,
     ["read", "ignored"],
+    NaN,
     (one, other, channel) => one.with(channel, other[channel]),
     (changed, indices) => {
       counts.push(changed.length);

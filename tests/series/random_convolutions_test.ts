@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { quantileOf } from "../../src/data/quantile.ts";
 import {
+  addChannels,
   biasCount,
   convolutionFeatureCount,
   convolutionFeatures,
+  convolutionMemory,
   convolve,
   kernels,
   pool,
@@ -40,15 +42,16 @@ for (
     const series = Float64Array.of(...wave(points), ...wave(points, 2), ...wave(points, 3));
     const [first, third] = [series.subarray(0, points), series.subarray(2 * points)];
     const sum = first.map((x, t) => x + third[t]);
-    const [memory, output] = [new Float64Array(2 * points), new Float64Array(points)];
+    const memory = convolutionMemory(points);
     for (const kernel of kernels) {
       for (const [channels, x] of [[[0], first], [[0, 2], sum]] as const) {
         for (const isPadded of points > 8 * dilation ? [true, false] : [true]) {
-          const count = convolve(series, points, { kernel, dilation, channels, isPadded }, memory, output);
+          addChannels(series, points, { dilation, channels }, memory);
+          const count = convolve(points, { kernel, dilation, isPadded }, memory);
           const from = isPadded ? 0 : 4 * dilation;
           assert.equal(count, points - 2 * from);
           for (let t = 0; t < count; t++) {
-            assert.ok(Math.abs(output[t] - naive(x, kernel, dilation, from + t)) < 1e-12);
+            assert.ok(Math.abs(memory.output[t] - naive(x, kernel, dilation, from + t)) < 1e-12);
           }
         }
       }
@@ -77,11 +80,12 @@ Deno.test("thresholds are quantiles of convolutions, and the features are their 
   convolutions.write(series, thresholds, features);
   assert.equal(features.length, 4 * biasCount(sizes));
   // The dilations of 30 points and three biases: 1, floor(sqrt(29 / 8)) = 1, and floor(29 / 8) = 3.
-  const [memory, output] = [new Float64Array(60), new Float64Array(30)];
+  const memory = convolutionMemory(30);
+  addChannels(series, 30, { dilation: 3, channels: [0] }, memory);
   kernels.forEach((kernel, k) => {
     const isPadded = (k + 1) % 2 === 0;
-    const count = convolve(series, 30, { kernel, dilation: 3, channels: [0], isPadded }, memory, output);
-    const values = output.slice(0, count);
+    const count = convolve(30, { kernel, dilation: 3, isPadded }, memory);
+    const values = memory.output.slice(0, count);
     const bias = 3 * k + 2;
     const share = (bias + 1) * (Math.sqrt(5) - 1) / 2 % 1;
     assert.equal(thresholds[bias], Math.fround(quantileOf(values.toSorted(), share)));

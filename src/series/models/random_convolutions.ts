@@ -146,12 +146,16 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
     latest = { sizes: equalSizes, convolutions };
   }
   const { convolutions } = latest;
-  /** Convolutions of each representation that differ in their biases only, such as the draws with one channel. */
-  const equalConvolutions = convolutions.map((all) =>
-    Map.groupBy(all, ({ kernel, dilation, channels }) => [kernel, dilation, channels].join(" ")).values()
-      .toArray()
+  /**
+   * Convolutions of each representation by their dilation and channels, and then by their kernel. Those with equal kernels
+   * differ in their biases only, such as the draws with one channel.
+   */
+  const groups = convolutions.map((all) =>
+    groupsBy(all, ({ dilation, channels }) => `${dilation} ${channels}`)
+      .map((group) => groupsBy(group, ({ kernel }) => `${kernel}`))
   );
-  const [padded, output] = [new Float64Array(2 * points + kernelLength), new Float64Array(points)];
+  const memory = convolutionMemory(points);
+  const { output } = memory;
   const pooled = new Float64Array(4);
   const forms = (series: Float64Array) => [series, differences(series, channels, points)];
   /** Largest absolute value of each channel. */
@@ -173,7 +177,8 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
       for (const [chosen, places] of users) {
         const seriesForms = forms(series(chosen));
         for (const { convolution, r } of places.map((i) => all[i])) {
-          const size = convolve(seriesForms[r], points - r, convolution, padded, output);
+          addChannels(seriesForms[r], points - r, convolution, memory);
+          const size = convolve(points - r, convolution, memory);
           const sorted = output.slice(0, size).sort();
           for (let b = convolution.first; b < convolution.end; b++) {
             // A sequence of low discrepancy (MiniRocket, section 3.1.2).
@@ -186,23 +191,31 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
     write(series, thresholds, into) {
       const magnitudes = magnitudesOf(series);
       forms(series).forEach((form, r) => {
-        for (const equal of equalConvolutions[r]) {
-          const [convolution] = equal;
+        for (const group of groups[r]) {
+          const [[convolution]] = group;
+          addChannels(form, points - r, convolution, memory);
           const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
           const rounding = ignoresRounding ? roundingShare * magnitude : 0;
-          const count = convolve(form, points - r, convolution, padded, output);
-          for (const { first, end } of equal) {
-            for (let b = first; b < end; b++) {
-              // A bias may equal values of the series up to its rounding to float32.
-              const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
-              pool(output, count, thresholds[b], pooled, rounding + biasRounding);
-              for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
+          for (const equal of group) {
+            const count = convolve(points - r, equal[0], memory);
+            for (const { first, end } of equal) {
+              for (let b = first; b < end; b++) {
+                // A bias may equal values of the series up to its rounding to float32.
+                const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
+                pool(output, count, thresholds[b], pooled, rounding + biasRounding);
+                for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
+              }
             }
           }
         }
       });
     },
   };
+}
+
+/** Items in groups with equal names. */
+function groupsBy<T>(items: readonly T[], nameOf: (item: T) => string): T[][] {
+  return Map.groupBy(items, nameOf).values().toArray();
 }
 
 /**
@@ -233,37 +246,58 @@ function differences(series: Float64Array, channels: number, points: number): Fl
   return found;
 }
 
+/** Memory of convolutions of series with a number of points. */
+export function convolutionMemory(points: number) {
+  return {
+    /** Sum of the channels, between zeros. The longest kernel has the length of the series. */
+    padded: new Float64Array(2 * points + kernelLength),
+    /** Sums of the nine values that a kernel reads at each point. */
+    sums: new Float64Array(points),
+    /** Values of the convolution. */
+    output: new Float64Array(points),
+  };
+}
+
 /**
- * Convolves the sum of some channels of a series with a kernel: y(t) = sum over i of w(i) x(t + (i - 4) d).
+ * Adds up some channels of a series, and the nine values that kernels with a dilation read at each point. Values outside
+ * of the series are 0.
  *
  * @param series `(channels, points)`.
- * @param padded Memory for the sum of the channels between zeros: at least `points + 8 * dilation` numbers.
- * @param output Receives the values of the convolution.
+ */
+export function addChannels(
+  series: Float64Array,
+  points: number,
+  { dilation, channels }: Pick<Convolution, "dilation" | "channels">,
+  { padded, sums }: ReturnType<typeof convolutionMemory>,
+): void {
+  const half = (kernelLength - 1) / 2 * dilation;
+  padded.fill(0, 0, points + 2 * half);
+  for (const channel of channels) {
+    const at = channel * points;
+    for (let t = 0; t < points; t++) padded[t + half] += series[at + t];
+  }
+  for (let t = 0; t < points; t++) {
+    let sum = padded[t];
+    for (let place = t + dilation; place <= t + 2 * half; place += dilation) sum += padded[place];
+    sums[t] = sum;
+  }
+}
+
+/**
+ * Convolves the values of {@linkcode addChannels} with a kernel: y(t) = sum over i of w(i) x(t + (i - 4) d).
+ *
  * @returns Number of values.
  */
 export function convolve(
-  series: Float64Array,
   points: number,
-  { kernel: [i, j, l], dilation, channels, isPadded }: Pick<
-    Convolution,
-    "kernel" | "dilation" | "channels" | "isPadded"
-  >,
-  padded: Float64Array,
-  output: Float64Array,
+  { kernel: [i, j, l], dilation, isPadded }: Pick<Convolution, "kernel" | "dilation" | "isPadded">,
+  { padded, sums, output }: ReturnType<typeof convolutionMemory>,
 ): number {
   const half = (kernelLength - 1) / 2 * dilation;
-  // Values outside of the series are 0.
-  const x = padded.fill(0, 0, points + 2 * half);
-  for (const channel of channels) {
-    const at = channel * points;
-    for (let t = 0; t < points; t++) x[t + half] += series[at + t];
-  }
   const [from, to] = isPadded ? [0, points] : [half, points - half];
   const [a, b, c] = [i * dilation, j * dilation, l * dilation];
   for (let t = from; t < to; t++) {
-    let all = x[t];
-    for (let place = t + dilation; place <= t + 2 * half; place += dilation) all += x[place];
-    output[t - from] = 3 * (x[t + a] + x[t + b] + x[t + c]) - all;
+    output[t - from] = 3 * (padded[t + a] + padded[t + b] + padded[t + c]) - sums[t];
   }
   return to - from;
 }

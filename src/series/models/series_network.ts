@@ -22,7 +22,7 @@ import { DataError, OptionError } from "../../device/errors.ts";
 import { type MethodName, methodOf } from "../../solvers/methods.ts";
 import { addingStreams, type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
 import { downsample } from "./downsample.ts";
-import { fittedNetwork, type FittedNetworks } from "./fitted/fitted_networks.ts";
+import { fittedNetwork } from "./fitted/fitted_networks.ts";
 import { shrinkReadouts } from "./slope_scale.ts";
 import { kindNamed, type ModelKind } from "./model_settings.ts";
 import type { SeriesModel, SeriesModelKind } from "./whole_series.ts";
@@ -119,6 +119,9 @@ export interface SeriesNetwork {
   onLoad?(): Promise<void>;
 }
 
+/** Models that are fitted in closed form, by their name and training series. */
+export type FittedNetworks = Map<string, ReturnType<FittedModelKind["network"]>>;
+
 /** A kind of model that is fitted in closed form. */
 export interface FittedModelKind extends ModelKind {
   /** Makes the model. @param outputs Number of output features. */
@@ -173,7 +176,7 @@ export function seriesNetwork(
   const { heads, feedForward, depth: layers, clipWeights } = settings;
   const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? neuralModels, name);
   if ("network" in kind) {
-    const network = fittedNetwork(name, kind, options, outputs);
+    const network = fittedNetwork(options.fitted, name, record, () => kind.network(options, outputs));
     return { ...network, members: [], memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
   }
   const { reads, takesStatic, make } = kind;

@@ -5,7 +5,7 @@ import { largest } from "../../device/min_max.ts";
 import { parameterCount } from "../../nn/layer.ts";
 import { foldIn, key } from "../../tensor/random.ts";
 import type { Task } from "../../train/task.ts";
-import type { FittedNetworks } from "../models/fitted/fitted_networks.ts";
+import type { FittedNetworks } from "../models/series_network.ts";
 import { autoModel, candidatesIn, choiceOf, modelCandidates, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import type { CandidateProblem } from "../choose/cross_validation.ts";

@@ -66,6 +66,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
     channelImportance(
       series,
       channels,
+      measures.logLoss,
       seriesWithChannel(channels.length),
       async (changed, indices) => logLoss(rowsOf(await predict(changed)), indices.map((i) => labels[i])),
     );

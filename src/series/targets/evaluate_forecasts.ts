@@ -89,6 +89,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     channelImportance(
       windows,
       channels.map(({ name }) => name),
+      measures.mse,
       (one, other, channel) => {
         const exchanged = (values: Float64Array, others: Float64Array) =>
           withChannel(values, others, channel, channels.length);

@@ -95,6 +95,7 @@ export async function evaluateNumbers(
     channelImportance(
       series,
       channels,
+      total(errors),
       seriesWithChannel(channels.length),
       async (changed, indices) => total(errorsOf(numbersOf(await predict(changed)), indices)),
     );

@@ -14,12 +14,14 @@ const [mostChannels, mostSeries] = [24, 128];
  * single channel, for more than 24 channels, or for a single series.
  *
  * @param series Series or windows; of more than 128, some at equal distances are used.
+ * @param unchanged Error of all series.
  * @param exchange Returns `one` with a channel of `other`.
  * @param errorOf Returns the error of changed series, which have the given indices in `series`.
  */
 export async function channelImportance<T>(
   series: readonly T[],
   channels: readonly string[],
+  unchanged: number,
   exchange: (one: T, other: T, channel: number) => T,
   errorOf: (changed: readonly T[], indices: readonly number[]) => Promise<number>,
 ): Promise<Record<string, number> | undefined> {
@@ -27,7 +29,7 @@ export async function channelImportance<T>(
   const indices = selectEvenly([...series.keys()], mostSeries);
   const some = indices.map((i) => series[i]);
   const order = randpermArray(key(0), some.length);
-  const error = await errorOf(some, indices);
+  const error = some.length === series.length ? unchanged : await errorOf(some, indices);
   const importance: Record<string, number> = {};
   for (const [channel, name] of channels.entries()) {
     const changed = Array.from(order, (other, i) => exchange(some[i], some[other], channel));

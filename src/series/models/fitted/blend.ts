@@ -39,7 +39,10 @@ export function blendNetwork(
   const isNumbers = options.record.targets !== undefined;
   const { version } = options.record;
   const members = Object.entries(kinds).filter(([, { since = 1 }]) => since <= version)
-    .map(([name, kind]) => ({ name, ...fittedNetwork(name, kind, options, outputs) }));
+    .map(([name, { network }]) => ({
+      name,
+      ...fittedNetwork(options.fitted, name, options.record, () => network(options, outputs)),
+    }));
   // Each number has its weights. All classes share the weights of their probabilities.
   const weights = parameterOf(() => zeros([members.length, isNumbers ? outputs : 1]));
   const temperatures = parameterOf(() => zeros([members.length, 1]));

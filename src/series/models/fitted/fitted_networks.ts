@@ -1,27 +1,32 @@
 /** Networks that were fitted in closed form, so that a comparison fits no model again for a blend. */
-import type { FittedModelKind, SeriesNetworkOptions } from "../series_network.ts";
+import type { Series } from "../../../data/series.ts";
+import type { DataRecord } from "../../record/data_record.ts";
 
-type FittedNetwork = ReturnType<FittedModelKind["network"]>;
+/** A network that is fitted in closed form. */
+interface Fitted {
+  fit?(series: readonly Series[], targets: Float64Array): Promise<Float64Array>;
+}
 
-/** Networks by the name of the model and the training series. All other options are equal. */
-export type FittedNetworks = Map<string, FittedNetwork>;
-
-/** Makes a network, or returns the one that was made before for the same training series. */
-export function fittedNetwork(
+/**
+ * Makes a network, or returns the one that was made before for the same training series.
+ *
+ * @param networks Networks by the name of the model and the training series. All other options are equal. Without it,
+ * the network is made anew.
+ */
+export function fittedNetwork<Network extends Fitted>(
+  networks: Map<string, Network> | undefined,
   name: string,
-  kind: FittedModelKind,
-  options: SeriesNetworkOptions,
-  outputs: number,
-): FittedNetwork {
-  const { fitted, record } = options;
-  if (!fitted) return kind.network(options, outputs);
-  const place = `${name} ${record.split.train.map(({ position }) => position)}`;
-  let network = fitted.get(place);
+  { split }: Pick<DataRecord, "split">,
+  make: () => Network,
+): Network {
+  if (!networks) return make();
+  const place = `${name} ${split.train.map(({ position }) => position)}`;
+  let network = networks.get(place);
   if (!network) {
-    const made = kind.network(options, outputs);
+    const made = make();
     let leftOut: Promise<Float64Array> | undefined;
     network = { ...made, fit: (series, targets) => leftOut ??= made.fit!(series, targets) };
-    fitted.set(place, network);
+    networks.set(place, network);
   }
   return network;
 }
