@@ -5,7 +5,6 @@ import { blendNetwork } from "../../src/series/models/fitted/blend.ts";
 import { fittedNetwork } from "../../src/series/models/fitted/fitted_networks.ts";
 import type {
   FittedModelKind,
-  FittedNetworks,
   SeriesNetwork,
   SeriesNetworkOptions,
 } from "../../src/series/models/series_network.ts";
@@ -114,7 +113,7 @@ Deno.test("a comparison fits a model once for the same series, alone and in a bl
     }),
   } as unknown as FittedModelKind);
   const [one, other] = [kindNamed("one"), kindNamed("other")];
-  const networks: FittedNetworks = new Map();
+  const networks: SeriesNetworkOptions["fitted"] = new Map();
   const fit = async (count: number, networkOf: (options: SeriesNetworkOptions) => Partial<SeriesNetwork>) => {
     const train = Array.from({ length: count }, (_, position) => ({ position, label: 0 }));
     const record = { version: 4, targets: [], split: { train } };

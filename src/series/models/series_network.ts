@@ -51,8 +51,8 @@ export interface SeriesNetworkOptions extends Pick<ParameterOptions, "key"> {
   record: DataRecord;
   /** Models by name; by default those of Weft. */
   models?: Readonly<Record<string, SeriesModelKind | FittedModelKind>>;
-  /** Networks that a comparison of models has fitted; by default every network is fitted anew. */
-  fitted?: FittedNetworks;
+  /** Networks that a comparison has fitted, by model and training series. By default every network is fitted anew. */
+  fitted?: Map<string, ReturnType<FittedModelKind["network"]>>;
   /** Training series, unscaled, for a model that learns its input form from them. */
   train?: readonly Series[];
   /** Settings of the run. */
@@ -118,9 +118,6 @@ export interface SeriesNetwork {
   /** Reads the parameters that the input form needs, after weights were loaded. */
   onLoad?(): Promise<void>;
 }
-
-/** Models that are fitted in closed form, by their name and training series. */
-export type FittedNetworks = Map<string, ReturnType<FittedModelKind["network"]>>;
 
 /** A kind of model that is fitted in closed form. */
 export interface FittedModelKind extends ModelKind {

@@ -5,7 +5,7 @@ import { largest } from "../../device/min_max.ts";
 import { parameterCount } from "../../nn/layer.ts";
 import { foldIn, key } from "../../tensor/random.ts";
 import type { Task } from "../../train/task.ts";
-import type { FittedNetworks } from "../models/series_network.ts";
+import type { SeriesNetworkOptions } from "../models/series_network.ts";
 import { autoModel, candidatesIn, choiceOf, modelCandidates, withChosen } from "../choose/auto.ts";
 import { withComparison } from "../choose/comparison_report.ts";
 import type { CandidateProblem } from "../choose/cross_validation.ts";
@@ -116,7 +116,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
   const taskOf = async (
     runSettings: Settings,
     record: DataRecord,
-    fitted?: FittedNetworks,
+    fitted?: SeriesNetworkOptions["fitted"],
   ): Promise<SeriesTask> => {
     const settings = withChosen(runSettings, record.training);
     const kind = await loadKind(kinds, settings.model ?? defaultModel);
@@ -167,7 +167,7 @@ export async function prepareSeries<Settings extends SeriesSettings>(
     ...task,
     async plan(options) {
       const learned = [...split.train, ...split.validation];
-      const fitted: FittedNetworks = new Map();
+      const fitted: SeriesNetworkOptions["fitted"] = new Map();
       const problem: CandidateProblem<Settings> = {
         series: seriesOf(learned),
         classes: settings.task === "regress" ? 0 : set.classes.length,
