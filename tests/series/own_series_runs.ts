@@ -78,5 +78,5 @@ export async function trainedAndResumed(folder: string, config: RunConfig, fresh
   const predictions = await answersOf<ClassPrediction>(moved.model, fresh);
   assert.deepEqual(await answersOf(first.model, fresh), predictions);
   assert.equal(moved.model.stream, undefined);
-  return { trained: first, metrics, measured, predictions };
+  return { trained: first, summary: summary!, metrics, measured, predictions };
 }

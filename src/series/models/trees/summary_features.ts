@@ -47,13 +47,12 @@ export function partsFor({ durations, lengths }: Pick<RecordedRanges, "durations
  * @param parts Number of equal parts.
  */
 export function summaryNames(channels: readonly SummaryChannel[], parts = 0): string[] {
+  const windows = windowsOf(parts);
   return [
     ...channels.flatMap(({ name, role }) =>
       role === "static" ? [name] : [
         ...ofSeries.map((feature) => `${feature} of ${name}`),
-        ...windowsOf(parts).flatMap(({ suffix }) =>
-          ofWindow.map((feature) => `${feature} of ${name}${suffix}`)
-        ),
+        ...windows.flatMap(({ suffix }) => ofWindow.map((feature) => `${feature} of ${name}${suffix}`)),
       ]
     ),
     "number of rows",
@@ -80,6 +79,7 @@ export function summaryFeatures(
 ): Float64Array {
   const end = times[times.length - 1];
   const duration = end - times[0];
+  const windows = windowsOf(parts);
   const timeOf = (fraction: number) => end - (1 - fraction) * duration;
   const features = channels.flatMap(({ role }, c) => {
     const observed = observedOf(times, values, c, channels.length);
@@ -88,7 +88,7 @@ export function summaryFeatures(
     const [first, last] = length > 0 ? [observed.values[0], observed.values[length - 1]] : [NaN, NaN];
     return [
       ...[last, first, last - first, length > 0 ? end - observed.times[length - 1] : NaN],
-      ...windowsOf(parts).flatMap(({ from, to }) =>
+      ...windows.flatMap(({ from, to }) =>
         // The difference of two times may be rounded, so the first and the last row are not left to it.
         windowFeatures(observed, from === 0 ? -Infinity : timeOf(from), to === 1 ? Infinity : timeOf(to))
       ),
