@@ -1,6 +1,6 @@
 /**
- * The devices of the tests: always the CPU, and WebGPU if an adapter is available. `WEFT_WEBGPU` selects the
- * implementation ("native" or "dawn"). With `WEFT_REQUIRE_WEBGPU=1` a missing adapter is a failure.
+ * The devices of the tests: always the CPU, on which each test begins, and WebGPU if an adapter is available.
+ * `WEFT_WEBGPU` selects the implementation ("native" or "dawn"). With `WEFT_REQUIRE_WEBGPU=1` a missing adapter is a failure.
  * `WEFT_TESTS=all`, which `deno task test --all` sets, also runs slow tests.
  */
 import assert from "node:assert/strict";
@@ -47,6 +47,7 @@ export const cpu: KernelDevice = await init({ device: "cpu" }) as KernelDevice;
 export const webgpu: KernelDevice | undefined = await findWebGpu();
 
 setCurrentDevice(cpu);
+Deno.test.afterEach(() => setCurrentDevice(cpu));
 
 // A driver whose threads still run when the process exits can crash the process.
 if (webgpu) {
@@ -127,11 +128,7 @@ function testOn(device: KernelDevice | undefined, name: string, options: TestOpt
     sanitizeResources: false,
     async fn() {
       useDevice(device!);
-      try {
-        await body(device!);
-      } finally {
-        setCurrentDevice(cpu);
-      }
+      await body(device!);
     },
   });
 }

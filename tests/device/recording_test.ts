@@ -3,20 +3,7 @@ import type { BufferView } from "../../src/device/device.ts";
 import { add, identity } from "../../src/device/scalar/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { useDevice, webgpu } from "../devices.ts";
-
-function test(name: string, body: (device: WebGpuDevice) => void | Promise<void>): void {
-  Deno.test({
-    name: `${name} [webgpu]`,
-    ignore: !webgpu,
-    sanitizeOps: false,
-    sanitizeResources: false,
-    fn() {
-      useDevice(webgpu!);
-      return body(webgpu as WebGpuDevice);
-    },
-  });
-}
+import { test } from "./webgpu_tests.ts";
 
 const sum = { name: "add", build: add };
 

@@ -5,14 +5,14 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { memoryOf, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
-import { cpu, useDevice, webgpu } from "../devices.ts";
+import { useDevice, webgpu } from "../devices.ts";
 
 export const shared = webgpu as WebGpuDevice | undefined;
 
 /** A test on a WebGPU device, by default the device that all tests share. Ignored without a device. */
 export function test(
   name: string,
-  body: (device: WebGpuDevice) => Promise<void>,
+  body: (device: WebGpuDevice) => void | Promise<void>,
   open?: () => Promise<WebGpuDevice>,
 ): void {
   Deno.test({
@@ -27,7 +27,6 @@ export function test(
       try {
         await body(device);
       } finally {
-        setCurrentDevice(cpu);
         if (open) device.destroy();
       }
     },
