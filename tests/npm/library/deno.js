@@ -6,6 +6,9 @@ export class NeedsDeno extends Error {}
 /** Registered tests, with the properties of `Deno.test`. */
 export const tests = [];
 
+/** Functions that run after each test. */
+export const afterEach = [];
+
 /** Variables of the environment. */
 export const environment = {};
 
@@ -15,6 +18,7 @@ function test(...rest) {
 }
 // A page or a process ends after the tests of a layer, and its devices with it.
 test.afterAll = () => {};
+test.afterEach = (fn) => afterEach.push(fn);
 
 const parts = {
   test,

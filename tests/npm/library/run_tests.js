@@ -1,5 +1,5 @@
 /** Runs bundles of tests in Node or in a page. */
-import { environment, NeedsDeno, tests } from "./deno.js";
+import { afterEach, environment, NeedsDeno, tests } from "./deno.js";
 
 /**
  * @param bundles Names of bundles in this folder, in order.
@@ -28,6 +28,7 @@ export async function runTests(bundles, { variables, pattern }, print) {
     if (loaded !== "passed") counts[loaded]++;
     for (const { name, fn } of tests.filter(({ name, ignore }) => !ignore && name.toLowerCase().includes(pattern))) {
       counts[await run(name, fn)]++;
+      for (const end of afterEach) await end();
     }
   }
   return counts;
