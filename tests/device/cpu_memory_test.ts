@@ -6,7 +6,7 @@ import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { platform } from "../../src/platform/current.ts";
-import { cpu, testLong } from "../devices.ts";
+import { testLong } from "../devices.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
 import * as s from "../../src/device/scalar/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
@@ -115,14 +115,10 @@ Deno.test("operands of a kernel can get memory that is not shared when the kerne
   abilities.startThread = startThread;
   assert.ok(!device.memory.isShared);
   setCurrentDevice(device);
-  try {
-    // The result of a fused kernel gets memory at the kernel, and the memory grows for it.
-    const f = jit((x: Tensor) => x.add(1).mul(2));
-    for (const length of [2 ** 18, 2 ** 19, 2 ** 20]) {
-      const found = await f(ones([length])).data();
-      assert.ok(found.every((value) => value === 4), `${length} numbers`);
-    }
-  } finally {
-    setCurrentDevice(cpu);
+  // The result of a fused kernel gets memory at the kernel, and the memory grows for it.
+  const f = jit((x: Tensor) => x.add(1).mul(2));
+  for (const length of [2 ** 18, 2 ** 19, 2 ** 20]) {
+    const found = await f(ones([length])).data();
+    assert.ok(found.every((value) => value === 4), `${length} numbers`);
   }
 });

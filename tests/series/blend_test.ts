@@ -103,6 +103,7 @@ Deno.test(
 
 Deno.test("a comparison fits a model once for the same series, alone and in a blend", async () => {
   const fitted: string[] = [];
+  const cleared: string[] = [];
   const kindNamed = (name: string) => ({
     network: () => ({
       parameters: {},
@@ -110,6 +111,7 @@ Deno.test("a comparison fits a model once for the same series, alone and in a bl
         fitted.push(`${name} ${series.length}`);
         return Promise.resolve(new Float64Array(series.length));
       },
+      clearCache: () => cleared.push(name),
     }),
   } as unknown as FittedModelKind);
   const [one, other] = [kindNamed("one"), kindNamed("other")];
@@ -132,6 +134,7 @@ Deno.test("a comparison fits a model once for the same series, alone and in a bl
     );
   }
   assert.deepEqual(fitted, ["one 3", "other 3", "one 4", "other 4"]);
+  assert.deepEqual(cleared, ["one", "other", "one", "other"], "the caches are empty after each fit");
 });
 
 Deno.test("options that not all members can use are rejected", () => {

@@ -5,6 +5,7 @@
  * (2021), section 3. First differences and the other three pooling operators: Tan, Dempster, Bergmeir and Webb,
  * "MultiRocket" (2022), section 3. Computed on the host, so that the features are the same on every device.
  */
+import { LruCache } from "../../device/lru_cache.ts";
 import { type Key, randpermArray, splitKey } from "../../tensor/random.ts";
 import { quantileOf } from "../../data/quantile.ts";
 
@@ -126,33 +127,36 @@ export interface ConvolutionFeatures {
   write(series: Float64Array, biases: Float32Array, into: Float32Array): void;
 }
 
-/** The convolutions of the latest sizes. Each fold of a cross-validation has the same ones, and to draw them takes long. */
-let latest: { readonly sizes: string; readonly convolutions: readonly Convolution[][] } | undefined;
+/** Convolutions by their sizes. Each fold of a cross-validation has the same ones, and to draw them takes long. */
+const drawn = new LruCache<string, ReturnType<typeof drawConvolutions>>(1);
+
+/** Draws the convolutions of each representation. @param keys A key for each draw of each representation. */
+function drawConvolutions(sizes: ConvolutionSizes, keys: readonly Key[]) {
+  const { points, biases, draws = 1 } = sizes;
+  const convolutions = Array.from(
+    { length: representations },
+    (_, r) =>
+      Array.from({ length: draws }, (_, draw) => {
+        const place = draw * representations + r;
+        return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
+      }).flat(),
+  );
+  // By their dilation and channels, and then by their kernel. Convolutions with equal kernels differ in their biases
+  // only, such as the draws with one channel.
+  const groups = convolutions.map((all) =>
+    groupsBy(all, ({ dilation, channels }) => `${dilation} ${channels}`)
+      .map((group) => groupsBy(group, ({ kernel }) => `${kernel}`))
+  );
+  return { convolutions, groups };
+}
 
 /** Makes the features of series with these sizes. */
 export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
   const { channels, points, biases, operators, draws = 1, key, ignoresRounding = true } = sizes;
   const [seriesKey, ...keys] = splitKey(key, 1 + draws * representations);
-  const equalSizes = JSON.stringify([channels, points, biases, draws, key]);
-  if (latest?.sizes !== equalSizes) {
-    const convolutions = Array.from(
-      { length: representations },
-      (_, r) =>
-        Array.from({ length: draws }, (_, draw) => {
-          const place = draw * representations + r;
-          return convolutionsOf(sizes, points - r, keys[place], place * kernels.length * biases);
-        }).flat(),
-    );
-    latest = { sizes: equalSizes, convolutions };
-  }
-  const { convolutions } = latest;
-  /**
-   * Convolutions of each representation by their dilation and channels, and then by their kernel. Those with equal kernels
-   * differ in their biases only, such as the draws with one channel.
-   */
-  const groups = convolutions.map((all) =>
-    groupsBy(all, ({ dilation, channels }) => `${dilation} ${channels}`)
-      .map((group) => groupsBy(group, ({ kernel }) => `${kernel}`))
+  const { convolutions, groups } = drawn.getOrMake(
+    JSON.stringify([channels, points, biases, draws, key]),
+    () => drawConvolutions(sizes, keys),
   );
   const memory = convolutionMemory(points);
   const { output } = memory;

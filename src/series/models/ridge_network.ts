@@ -55,7 +55,7 @@ function convolvedChannels({ channels }: DataRecord): number[] {
  * regression.
  */
 export function ridgeNetwork(
-  { record, key, train, fitted: networksOfComparison }: SeriesNetworkOptions,
+  { record, key, train }: SeriesNetworkOptions,
   outputs: number,
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const { version, channels, time, split } = record;
@@ -147,9 +147,10 @@ export function ridgeNetwork(
       const fitted = other.error < clearlyBetter * plain.error ? other : plain;
       linear.store(fitted);
       if (bounds) storeBounds(bounds, features);
-      // A comparison keeps the networks of all folds. Their features of the training series may take gigabytes.
-      if (networksOfComparison) known = new WeakMap();
       return Promise.resolve(fitted.leftOut);
+    },
+    clearCache() {
+      known = new WeakMap();
     },
     async onLoad() {
       const [[points, duration], thresholds] = await Promise.all([

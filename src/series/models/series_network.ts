@@ -113,6 +113,8 @@ export interface SeriesNetwork {
    * @returns Outputs for each series, fitted to the other series. Shape (series, outputs).
    */
   fit?(series: readonly Series[], targets: Float64Array): Promise<Float64Array>;
+  /** Frees what was kept of series that were read, such as their features. */
+  clearCache?(): void;
   /** Range of the outputs for classes in training, if other series can have outputs far outside. */
   readonly outputRange?: RecordedRange;
   /** Reads the parameters that the input form needs, after weights were loaded. */

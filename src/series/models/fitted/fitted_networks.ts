@@ -5,13 +5,13 @@ import type { DataRecord } from "../../record/data_record.ts";
 /** A network that is fitted in closed form. */
 interface Fitted {
   fit?(series: readonly Series[], targets: Float64Array): Promise<Float64Array>;
+  clearCache?(): void;
 }
 
 /**
  * Makes a network, or returns the one that was made before for the same training series.
  *
- * @param networks Networks by the name of the model and the training series. All other options are equal. Without it,
- * the network is made anew.
+ * @param networks Networks by model and training series. Other options are equal. Without it, no network is kept.
  */
 export function fittedNetwork<Network extends Fitted>(
   networks: Map<string, Network> | undefined,
@@ -21,12 +21,15 @@ export function fittedNetwork<Network extends Fitted>(
 ): Network {
   if (!networks) return make();
   const place = `${name} ${split.train.map(({ position }) => position)}`;
-  let network = networks.get(place);
-  if (!network) {
-    const made = make();
-    let leftOut: Promise<Float64Array> | undefined;
-    network = { ...made, fit: (series, targets) => leftOut ??= made.fit!(series, targets) };
-    networks.set(place, network);
-  }
+  const before = networks.get(place);
+  if (before) return before;
+  const made = make();
+  let leftOut: Promise<Float64Array> | undefined;
+  // The networks of all folds are kept. Their features of the training series may take gigabytes.
+  const network: Network = {
+    ...made,
+    fit: (series, targets) => leftOut ??= made.fit!(series, targets).finally(made.clearCache),
+  };
+  networks.set(place, network);
   return network;
 }
